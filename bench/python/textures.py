@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Textures: samples of images and blocks, beside PyPI's warp-lang.
 
-    textures.py [--peer PYTHON] [--samples N] [--device cuda] [--rounds N] [--processor-time]
+    textures.py [--peer PYTHON] [--samples N] [--device cuda] [--rounds N] [--processor-time] [--cores]
 
 This interpreter imports Weft's `warp`, PEER's has warp-lang. Both run the same program (this file with --measure) in turns;
 of each figure the best counts. Images are 1024 by 1024, blocks 128 cubed; places are random, or go row by row as a renderer's do.
@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import time
 
 import numpy as np
+from sampling import compare, options_of, rates
 
-GOAL = 3.0  # times the peer's, on a core; on a GPU 1
 
 
-def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
+def measure(options: argparse.Namespace) -> dict[str, float]:
     import warp as wp
 
+    count, device = options.samples, options.device
     wp.config.quiet = True
     wp.config.first_versions = False  # full ones are what is measured
     wp.init()
@@ -67,7 +64,6 @@ def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
     side = int(count**0.5)
     ordered = np.stack(np.meshgrid(*[(np.arange(side) + 0.25) / side] * 2, indexing="xy"), -1).reshape(-1, 2)
     ordered = np.resize(ordered, (count, 2))
-    clock = time.process_time if processor_time else time.perf_counter
     figures = {}
     for order, where in (("random", rng.uniform(0, 1, (count, 2))), ("rows", ordered)):
         places = wp.array(where.astype(np.float32), dtype=wp.vec2, device=device, requires_grad=True)
@@ -89,50 +85,16 @@ def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
                 four, count, [rgba, p], [vector], adj_inputs=[None, p.grad], adj_outputs=[vector.grad], adjoint=True, device=device
             ),
         }
-        for name, call in calls.items():
-            best = float("inf")
-            for _ in range(6):
-                start = clock()
-                call()
-                wp.synchronize_device(device)
-                best = min(best, clock() - start)
-            figures[f"{name} {order}"] = count / best / 1e6
+        figures.update(rates(calls, order, options))
     return figures
 
 
-def run(python: str, arguments: list[str]) -> dict[str, float]:
-    environment = dict(os.environ)
-    if python != sys.executable:
-        environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        [python, os.path.abspath(__file__), "--measure", *arguments], env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer")
-    parser.add_argument("--samples", type=int, default=1 << 20)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--processor-time", action="store_true")
-    parser.add_argument("--measure", action="store_true")
-    options = parser.parse_args()
+    options = options_of(__doc__)
     if options.measure:
-        print(json.dumps(measure(options.samples, options.device, options.processor_time)))
+        print(json.dumps(measure(options)))
         return
-    passed = ["--samples", str(options.samples), "--device", options.device]
-    passed += ["--processor-time"] if options.processor_time else []
-    best: dict[str, dict[str, float]] = {}
-    for _ in range(options.rounds):
-        for who, python in (("weft", sys.executable), ("peer", options.peer)):
-            for name, figure in run(python, passed).items() if python else ():
-                mine = best.setdefault(name, {})
-                mine[who] = max(mine.get(who, 0.0), figure)
-    for name, figures in best.items():
-        ratio = f"{figures['weft'] / figures['peer']:6.2f} times (goal {GOAL})" if "peer" in figures else ""
-        print(f"{name:18}" + "".join(f"{who} {figure:8.2f} M/s  " for who, figure in figures.items()) + ratio)
+    compare(__file__, options)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Volumes: samples of a level set, beside PyPI's warp-lang.
 
-    volumes.py [--peer PYTHON] [--samples N] [--device cuda] [--rounds N] [--processor-time]
+    volumes.py [--peer PYTHON] [--samples N] [--device cuda] [--rounds N] [--processor-time] [--cores]
 
 This interpreter imports Weft's `warp`, PEER's has warp-lang. Both run the same program (this file with --measure) in turns;
 of each figure the best counts. The volume is the shell of a ball, some 3000 tiles; places are random among its tiles, or 64
@@ -15,15 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 import zlib
 
 import numpy as np
+from sampling import compare, options_of, rates
 
-GOAL = 3.0  # times the peer's, on a core; on a GPU 1
 LOAD_GOAL = 1.1  # times reading and inflating
 
 
@@ -36,9 +34,10 @@ def shell() -> tuple[np.ndarray, np.ndarray]:
     return tiles.astype(np.int32), voxels
 
 
-def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
+def measure(options: argparse.Namespace) -> dict[str, float]:
     import warp as wp
 
+    count, device = options.samples, options.device
     wp.config.quiet = True
     wp.config.first_versions = False  # full ones are what is measured
     wp.init()
@@ -79,7 +78,6 @@ def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
     rng = np.random.default_rng(1)
     random = tiles[rng.integers(0, len(tiles), count)] + rng.uniform(0, 8, (count, 3))
     march = random.reshape(-1, 64, 3)[:, :1] + np.arange(64)[None, :, None] * np.array([0.05, 0.03, 0.04])
-    clock = time.process_time if processor_time else time.perf_counter
     out = wp.zeros(count, dtype=float, device=device, requires_grad=True)
     figures = {}
     for order, where in (("random", random), ("march", march.reshape(-1, 3))):
@@ -93,14 +91,7 @@ def measure(count: int, device: str, processor_time: bool) -> dict[str, float]:
                 linear, count, [volume.id, p], [out], adj_inputs=[None, p.grad], adj_outputs=[out.grad], adjoint=True, device=device
             ),
         }
-        for name, call in calls.items():
-            best = float("inf")
-            for _ in range(6):
-                start = clock()
-                call()
-                wp.synchronize_device(device)
-                best = min(best, clock() - start)
-            figures[f"{name} {order}"] = count / best / 1e6
+        figures.update(rates(calls, order, options))
     return figures
 
 
@@ -135,42 +126,15 @@ def load_times(codec: str, rounds: int) -> tuple[float, float]:
     return best[0], best[1]
 
 
-def run(python: str, arguments: list[str]) -> dict[str, float]:
-    environment = dict(os.environ)
-    if python != sys.executable:
-        environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        [python, os.path.abspath(__file__), "--measure", *arguments], env=environment, capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer")
-    parser.add_argument("--samples", type=int, default=1 << 20)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--processor-time", action="store_true")
-    parser.add_argument("--measure", action="store_true")
-    options = parser.parse_args()
+    options = options_of(__doc__)
     if options.measure:
-        print(json.dumps(measure(options.samples, options.device, options.processor_time)))
+        print(json.dumps(measure(options)))
         return
-    for codec in ("none", "zip"):
+    for codec in () if options.cores else ("none", "zip"):
         took, least = load_times(codec, 4)
         print(f"load, codec {codec:6} {1e3 * took:8.1f} ms, reading and inflating {1e3 * least:8.1f} ms: {took / least:.2f} (goal {LOAD_GOAL})")
-    passed = ["--samples", str(options.samples), "--device", options.device]
-    passed += ["--processor-time"] if options.processor_time else []
-    best: dict[str, dict[str, float]] = {}
-    for _ in range(options.rounds):
-        for who, python in (("weft", sys.executable), ("peer", options.peer)):
-            for name, figure in run(python, passed).items() if python else ():
-                mine = best.setdefault(name, {})
-                mine[who] = max(mine.get(who, 0.0), figure)
-    for name, figures in best.items():
-        ratio = f"{figures['weft'] / figures['peer']:6.2f} times (goal {GOAL})" if "peer" in figures else ""
-        print(f"{name:18}" + "".join(f"{who} {figure:8.2f} M/s  " for who, figure in figures.items()) + ratio)
+    compare(__file__, options)
 
 
 if __name__ == "__main__":

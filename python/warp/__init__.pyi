@@ -1352,7 +1352,7 @@ def jax_callable(func: Callable[..., Any], num_outputs: _b.int = 1, graph_mode: 
         enable_backward: JAX may differentiate it: going back runs it again on a tape.
         graph_compatible: True is graph_mode JAX, False is NONE.
     """
-def jax_kernel(kernel: Kernel, num_outputs: _b.int = 1, vmap_method: _b.str | None = 'broadcast_all', launch_dims: Any = None, output_dims: Any = None, in_out_argnames: _t.Sequence[_b.str] | None = None, module_preload_mode: JaxModulePreloadMode = ..., enable_backward: _b.bool = True, has_side_effect: _b.bool = False, block_dim: _b.int | None = None, traced_scalars: _b.bool = False) -> Any:
+def jax_kernel(kernel: Kernel, num_outputs: _b.int = 1, vmap_method: _b.str | None = 'broadcast_all', launch_dims: Any = None, output_dims: Any = None, in_out_argnames: _t.Sequence[_b.str] | None = None, module_preload_mode: JaxModulePreloadMode = ..., enable_backward: _b.bool = True, has_side_effect: _b.bool = False, block_dim: _b.int | None = None, traced_scalars: _b.bool = False, portable: _b.bool = False) -> Any:
     """Makes a kernel a function of JAX: it can be called eagerly, in jitted functions, differentiated (jvp, grad) and mapped.
 
     The kernel's parameters are inputs, then outputs. Arrays of vectors and matrices have their components in JAX's last
@@ -1371,6 +1371,8 @@ def jax_kernel(kernel: Kernel, num_outputs: _b.int = 1, vmap_method: _b.str | No
         has_side_effect: the kernel does more than fill its outputs (prints); JAX keeps calls whose results are not used.
         block_dim: threads per CUDA block.
         traced_scalars: numbers among the inputs may be values that JAX traces, and have gradients.
+        portable: programs carry the kernel itself: exported ones (jax.export) run wherever the package is installed, on any
+            device, without the kernel's text. They are larger for it.
     """
 def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangents: _t.Sequence[Any], *, dim: _b.int | _t.Sequence[_b.int] | None = None, outputs: _t.Iterable[array[Any, Any]] = ..., device: Any = None) -> _b.tuple[Any, Any]:
     """The results of a function and their derivative in a direction: a Jacobian times a vector, at the cost of two runs.

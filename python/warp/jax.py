@@ -9,7 +9,7 @@ from warp._src.interop.jax_exchange import (
     get_jax_device,
     to_jax,
 )
-from warp._src.interop.jax_support import export_checks
+from warp._src.interop.jax_support import export_checks, register_handlers
 
 __all__ = [
     "device_from_jax",
@@ -19,5 +19,6 @@ __all__ = [
     "export_checks",
     "from_jax",
     "get_jax_device",
+    "register_handlers",
     "to_jax",
 ]

@@ -446,7 +446,7 @@ class array(Generic[_E, _D]):
     ptr: _b.int | None
     @property
     def capacity(self) -> _b.int:
-        """Bytes of memory."""
+        """Bytes of memory; over a tensor of PyTorch those up to the end of what the tensor lies in."""
     @property
     def device(self) -> Any:
         """Where the memory is; None for annotations."""

@@ -117,7 +117,8 @@ void BlockMemory::measure(const Region& region, std::uint32_t& position) {
 void BlockMemory::place() {
   std::vector<std::size_t> order(pieces_.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return pieces_[a].size > pieces_[b].size; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return pieces_[a].size > pieces_[b].size; });
   const auto meet = [](const Piece& a, const Piece& b) { return a.first <= b.last && b.first <= a.last; };
   std::vector<std::size_t> placed;
   for (std::size_t k : order) {

@@ -28,7 +28,7 @@ inline constexpr LaneShape kVarying = INT32_MIN;
 struct LaneEntry {
   std::vector<LaneShape> params;  // one per unit of all parameters in order; empty: all uniform
   LaneShape tids[kMaxRank] = {kUniform, kUniform, kUniform, kUniform};
-  LaneShape thread = kUniform;  // the number in the launch
+  LaneShape thread = kUniform;        // the number in the launch
   LaneShape block_thread = kUniform;  // the number in the block
 };
 

@@ -247,7 +247,7 @@ class Reverser {
     analysis::BaseMask together = 0;  // itself, and those that a write may mean instead of it
   };
   analysis::BaseMask of_block_ = 0;  // private arrays that the threads of a block share
-  std::vector<Local> locals_;  // private arrays, by the number of their base
+  std::vector<Local> locals_;        // private arrays, by the number of their base
   mutable std::map<std::pair<const ir::Op*, analysis::BaseMask>, bool> final_;  // answers of is_final
   analysis::BaseMask not_replayed_ = 0;  // those that writes reach which are left out of the replay
   std::size_t loops_ = 0;                // loops that may need slots

@@ -83,8 +83,10 @@ KnownType decide(PyTypeObject* type) {
   return known;
 }
 
+std::size_t slot_of(const PyTypeObject* type) { return (reinterpret_cast<std::uintptr_t>(type) >> 5) % kKnownTypes; }
+
 WEFT_HOT KnownType known_type(PyTypeObject* type) {
-  KnownType& slot = known_types[(reinterpret_cast<std::uintptr_t>(type) >> 5) % kKnownTypes];
+  KnownType& slot = known_types[slot_of(type)];
   {
     const nb::ft_lock_guard lock(known_types_mutex);
     if (slot.type == type) [[likely]]
@@ -253,6 +255,20 @@ WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen
     case Way::nothing: return false;
   }
   return false;
+}
+
+WEFT_HOT bool read_plain_tensor(PyObject* object, const Type* type, ArrayDesc& out) {
+  if (kFreeThreaded) return false;  // entries change
+  PyTypeObject* const python_type = Py_TYPE(object);
+  const KnownType& known = known_types[slot_of(python_type)];
+  if (known.type != python_type || !known.torch || known.way != Way::table) return false;
+  interop::DlTensor tensor;
+  if (known.table->tensor_from_object(object, &tensor) != 0) [[unlikely]] {
+    PyErr_Clear();  // who asks again hears why
+    return false;
+  }
+  const Type* element = type->element();
+  return interop::read_packed(tensor, element, out) && out.ndim == std::int32_t(type->rank());
 }
 
 void put_in_order(const cuda::Stream& earlier, const cuda::Stream& later) {

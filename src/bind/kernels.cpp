@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kSeenLongNs = 20000;  // launches that took so long are to let other Python threads run the next time
 constexpr int kLongInARow = 3;
-constexpr int kUsualBlock = 256;  // threads of a block that share memory, where a launch does not say
+constexpr int kUsualBlock = 256;        // threads of a block that share memory, where a launch does not say
 constexpr double kReleaseGilNs = 5000;  // launches known to be shorter keep the GIL: taking it back can cost more
 
 driver::CompileOptions options_from(nb::dict d) {
@@ -40,7 +40,7 @@ driver::CompileOptions options_from(nb::dict d) {
   flag("deterministic", o.deterministic);
   flag("fast_math", o.fast_math);
   flag("cache", o.use_cache);
-  flag("tangent", o.tangent);
+  number("tangent", o.tangent);
   flag("seeds", o.seeds);
   number("opt_level", o.opt_level);
   number("lanes", o.lanes);

@@ -184,8 +184,11 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
   if (place.device) std::memset(block.data(), 0, signature.layout.size);  // its padding is compared
   std::vector<nb::object> keep;
   LaunchNotes notes;
+  notes.arguments_held = !place.device && !tape;
   fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
   if (has_no_threads(*kernel, dims)) return;
+  if (notes.plain_tensors && (runtime::writes_are_watched() || capturing_on_cpu())) [[unlikely]]
+    for (std::size_t i = 0; i < args.size(); ++i) keep.push_back(nb::borrow(args[i]));  // longer than the launch
   if (!notes.guarded.empty()) [[unlikely]]
     check_guarded(*kernel, signature, notes, block.data(), dims.size());
   if (place.device && !keep.empty() && place.device->capture()) [[unlikely]]
@@ -242,8 +245,8 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
 }
 
 /// The kernel's adjoint over the same grid; `gradients` replace those of the arrays where they are given.
-void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, PyObject* arguments,
-                    PyObject* gradients, LaunchPlace place) {
+void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, PyObject* arguments, PyObject* gradients,
+                    LaunchPlace place) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(arguments, Py_None), given(gradients, Py_None);

@@ -114,7 +114,7 @@ WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const Argu
     launch_error(kernel, text + "), inputs and outputs together gave " + std::to_string(args.size()));
   }
   std::vector<const Type*> types;
-  const std::size_t own = kernel.options().doubles_params() ? params.size() / 2 : params.size();
+  const std::size_t own = params.size() >> kernel.options().doublings();
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (i >= own) {  // a tangent or a seed has the type of what it belongs to
       types.push_back(types[i - own]);
@@ -141,11 +141,20 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
                          LaunchNotes* notes) {
   const ParamLayout::Param& p = signature.layout.params[index];
   char* to = block + p.offset;
-  if (value == Py_None && kernel.options().doubles_params() && index >= signature.types.size() / 2) [[unlikely]] {
+  if (value == Py_None && kernel.options().doubles_params() &&
+      index >= signature.types.size() >> kernel.options().doublings()) [[unlikely]] {
     std::memset(to, 0, p.type->size());  // it does not move, or begins at zero
     return;
   }
   if (p.type->is_array()) {
+    if (notes && notes->arguments_held) {
+      ArrayDesc seen;
+      if (read_plain_tensor(value, p.type, seen)) {
+        std::memcpy(to, &seen, sizeof seen);
+        notes->plain_tensors = true;
+        return;
+      }
+    }
     const runtime::Array* array = as_array(value);
     if (array && array->element() == p.type->element() && array->rank() == int(p.type->rank()) &&
         array->space() == device && !nb::inst_ptr<ArrayObject>(value)->read_only) {

@@ -26,7 +26,7 @@ struct ReadyLaunch {
 
 /// The base class of warp.Launch. It holds arrays and buffers but no kernel of Python; the derived class has that.
 struct RecordedLaunch {
-  std::shared_ptr<ReadyLaunch> on_gpu;  // made by the first run; null when anything has changed
+  std::shared_ptr<ReadyLaunch> on_gpu;          // made by the first run; null when anything has changed
   std::shared_ptr<PythonKernel> kernel, plain;  // plain: not yet for blocks of a size
   driver::KernelSignature* signature = nullptr;
   std::vector<std::uint64_t> block;

@@ -3,12 +3,14 @@
 
 #include <cstring>
 
+#include "analysis/own_rows.h"
 #include "bind/compile_session.h"
 #include "bind/exchange.h"
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
 #include "bind/xla_calls.h"
 #include "driver/gpu_launch.h"
+#include "driver/kernel_from_ir.h"
 #include "driver/pipeline.h"
 #include "interop/xla_handlers.h"
 #include "runtime/errors.h"
@@ -76,6 +78,16 @@ driver::LaunchForm plain_form(std::size_t rank) {
   return form;
 }
 
+/// The kernel's IR as code is made of it.
+std::unique_ptr<ir::Module> optimised(PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) {
+  CompileSession session(kernel.decl());
+  DiagnosticSink sink;
+  std::unique_ptr<ir::Module> module = kernel.module(signature_of(kernel, types), plain_form(rank), sink);
+  if (!module) raise_compile_error(sink);
+  driver::optimize(*module, kernel.options());
+  return module;
+}
+
 /// What a call must know of a kernel, per parameter.
 nb::dict facts_of(PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) {
   driver::KernelSignature& signature = signature_of(kernel, types);
@@ -130,30 +142,6 @@ CallParam param_from(nb::handle given, const Type* type) {
   return out;
 }
 
-/// What it takes to run a record, its values already in it.
-std::unique_ptr<CallTarget> target_for(CallRecord record, const std::shared_ptr<PythonKernel>& kernel,
-                                       driver::KernelSignature& signature) {
-  auto target = std::make_unique<CallTarget>();
-  target->kernel = kernel;
-  target->signature = &signature;
-  target->layout = signature.layout;
-  if (record.direction == Direction::adjoint) {
-    target->facts = &kernel->facts_for(signature, plain_form(record.dims.size()));
-    record.replays = !target->facts->log.empty();
-  }
-  target->record = std::move(record);
-  if (target->facts && target->form().taped)
-    target->layout = driver::taped_layout(signature.layout, *target->facts, true);
-  target->block.assign(target->layout.size / 8 + 1, 0);
-  for (std::size_t i = 0; i < target->record.params.size(); ++i) {
-    const CallParam& param = target->record.params[i];
-    if (param.role == Role::value)
-      std::memcpy(reinterpret_cast<char*>(target->block.data()) + target->layout.params[i].offset, param.value.data(),
-                  param.value.size());
-  }
-  return target;
-}
-
 /// Enters a target under the digest of its record, which it returns with the record.
 std::string enter(std::unique_ptr<CallTarget> target) {
   set_host();
@@ -163,9 +151,20 @@ std::string enter(std::unique_ptr<CallTarget> target) {
   return bytes;
 }
 
+/// The kernel as records carry it. Raises compile errors.
+interop::PortableKernel portable_kernel(const PythonKernel& kernel, driver::KernelSignature& signature) {
+  CompileSession session(kernel.decl());
+  DiagnosticSink sink;
+  interop::PortableKernel out;
+  out.ir = driver::portable_ir(kernel, signature, sink);
+  if (out.ir.empty()) raise_compile_error(sink);
+  out.options = kernel.options();
+  return out;
+}
+
 nb::bytes register_call(const std::shared_ptr<PythonKernel>& kernel, const std::vector<TypeHandle>& types,
                         int direction, const std::vector<std::int64_t>& dims, int block_dim, int batch_rank,
-                        nb::list params) {
+                        nb::list params, bool portable) {
   if (dims.empty() || dims.size() > std::size_t(kMaxRank))
     throw nb::value_error("a kernel runs over 1 to 4 dimensions");
   driver::KernelSignature& signature = signature_of(*kernel, types);
@@ -188,7 +187,8 @@ nb::bytes register_call(const std::shared_ptr<PythonKernel>& kernel, const std::
     }
     record.params.push_back(std::move(param));
   }
-  const std::string bytes = enter(target_for(std::move(record), kernel, signature));
+  if (portable) record.portable = portable_kernel(*kernel, signature);
+  const std::string bytes = enter(interop::make_target(std::move(record), kernel, signature));
   return nb::bytes(bytes.data(), bytes.size());
 }
 
@@ -198,14 +198,8 @@ bool adopt_record(nb::bytes given, const std::shared_ptr<PythonKernel>& kernel, 
   std::optional<CallRecord> record = CallRecord::decode(bytes);
   if (!record || record->source != source_of(*kernel)) return false;
   driver::KernelSignature& signature = signature_of(*kernel, types);
-  if (record->params.size() > signature.layout.params.size()) return false;
-  for (std::size_t i = 0; i < record->params.size(); ++i) {
-    const CallParam& param = record->params[i];
-    const Type* type = signature.layout.params[i].type;
-    if (param.type != type->text() || (param.role == Role::value && param.value.size() != type->size())) return false;
-    if (param.role != Role::value && !type->is_array()) return false;
-  }
-  return enter(target_for(std::move(*record), kernel, signature)) == bytes;
+  return interop::fits(*record, signature) &&
+         enter(interop::make_target(std::move(*record), kernel, signature)) == bytes;
 }
 
 /// Compiles what a registered call will run on a device; says whether it may be captured into command buffers there.
@@ -258,14 +252,20 @@ void register_xla_targets(nb::module_& m) {
   m.def(
       "xla_tid_dims_read",
       [](PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) {
-        CompileSession session(kernel.decl());
-        DiagnosticSink sink;
-        std::unique_ptr<ir::Module> module = kernel.module(signature_of(kernel, types), plain_form(rank), sink);
-        if (!module) raise_compile_error(sink);
-        driver::optimize(*module, kernel.options());
-        return driver::tid_dims_read(*module);
+        return driver::tid_dims_read(*optimised(kernel, types, rank));
       },
       nb::arg("kernel"), nb::arg("types"), nb::arg("rank"), "Bit k: the kernel reads thread index k.");
+  m.def(
+      "xla_row_uses",
+      [](PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) -> nb::object {
+        const auto found = analysis::row_uses(*optimised(kernel, types, rank)->functions.back());
+        if (!found) return nb::none();
+        nb::list out;
+        for (analysis::RowUse use : *found) out.append(int(use));
+        return out;
+      },
+      nb::arg("kernel"), nb::arg("types"), nb::arg("rank"),
+      "Per parameter, if threads keep to rows of their own: 0 unused, 1 own rows, 2 read anywhere, 3 added to; else None.");
   m.def(
       "xla_source", [](const PythonKernel& kernel) { return source_of(kernel).hex(); }, nb::arg("kernel"),
       "What records call the kernel.");
@@ -281,7 +281,8 @@ void register_xla_targets(nb::module_& m) {
       nb::arg("record"),
       "Name and source of a record's kernel, the types of its parameters and the rank of its grid; None if it is no record.");
   m.def("xla_register", &register_call, nb::arg("kernel"), nb::arg("types"), nb::arg("direction"), nb::arg("dims"),
-        nb::arg("block_dim"), nb::arg("batch_rank"), nb::arg("params"), "Registers a call and returns its record.");
+        nb::arg("block_dim"), nb::arg("batch_rank"), nb::arg("params"), nb::arg("portable") = false,
+        "Registers a call and returns its record.");
   m.def("xla_compile", &compile_call, nb::arg("record"), nb::arg("place"),
         "Compiles what a call runs on a device; whether it may be captured.");
   m.def("xla_adopt_record", &adopt_record, nb::arg("record"), nb::arg("kernel"), nb::arg("types"),

@@ -30,16 +30,23 @@ void settle_block(ir::Module& module, const CompileOptions& options) {
   }
 }
 
-/// The kernel itself, in the form that was asked for but not differentiated.
-std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
+/// The kernel's text as IR.
+std::unique_ptr<ir::Module> from_text(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
   sema::Options options;
   options.debug = request.options.debug;
   options.max_unroll = request.options.max_unroll;
-  options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent;
-  if (request.options.gpu.block) options.block_dim = request.options.gpu.block, options.block_rows = request.options.gpu.rows;
+  options.gradients = gradients || request.form.adjoint || request.form.taped || request.options.tangent > 0;
+  if (request.options.gpu.block)
+    options.block_dim = request.options.gpu.block, options.block_rows = request.options.gpu.rows;
   std::span<const Type* const> types = request.arg_types;
-  if (request.options.doubles_params()) types = types.first(types.size() / 2);  // the others have the same types
-  auto module = sema::lower_kernel(*request.kernel, types, options, sink);
+  types = types.first(types.size() >> request.options.doublings());  // the others have the same types
+  return sema::lower_kernel(*request.kernel, types, options, sink);
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
+  auto module = request.lowered ? request.lowered() : from_text(request, sink, gradients);
   if (!module) return nullptr;
   module->functions.back()->form = request.form.in_ir();
   settle_block(*module, request.options);
@@ -48,13 +55,11 @@ std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& s
   return sink.error_count() == errors ? std::move(module) : nullptr;
 }
 
-}  // namespace
-
 std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients) {
   auto module = lower(request, sink, gradients);
   if (!module) return nullptr;
   std::size_t errors = sink.error_count();
-  if (request.options.tangent) {
+  for (int k = 0; k < request.options.tangent; ++k) {
     make_tangent(*module, request.options, sink);
     if (sink.error_count() != errors) return nullptr;
   }
@@ -68,6 +73,7 @@ std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSin
 TangentPlan plan_tangent(const BuildRequest& request) {
   DiagnosticSink unheard;  // who builds it hears of errors
   auto module = lower(request, unheard, true);
+  for (int k = 1; module && k < request.options.tangent; ++k) make_tangent(*module, request.options, unheard);
   return module ? plan_tangent(*module, request.options) : TangentPlan();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/arrays.h"
+#include "driver/kernel_keys.h"
 #include "driver/program_impl.h"
 #include "driver/tape.h"
 #include "geometry/device_trees.h"
@@ -21,6 +22,8 @@ constexpr char kTreeKernels[] =
     ;
 
 constexpr int kMortonBits = 31;                   // ten an axis, and one for what counts for nothing
+constexpr int kGroupBits = 32;                    // in front of those
+constexpr std::int64_t kTotals = 37;              // numbers that a node's parent needs of it for moments
 constexpr std::int64_t kExtentThreads = 1 << 16;  // that gather the bounds of all centres
 
 weft::Array handle(const runtime::Array& array) {
@@ -29,15 +32,27 @@ weft::Array handle(const runtime::Array& array) {
   return weft::Array(std::move(impl));
 }
 
+const Program& tree_program() {
+  static const Program* made = [] {
+    Options options;
+    options.backward = false;
+    return new Program(Program::compile(kTreeKernels, "tree.py", options));
+  }();
+  return *made;
+}
+
 class GpuTrees final : public geometry::DeviceTrees {
  public:
-  DeviceTree build(cuda::Device& device, const TreeSource& source, const runtime::Array& bad_face) override {
+  DeviceTree build(cuda::Device& device, const TreeSource& source, bool moments,
+                   const runtime::Array& bad_face) override {
     const RecordingSuspended unrecorded;
     DeviceTree tree;
     tree.count = source.count;
     const std::int64_t n = source.count;
     if (n == 0) return tree;
-    const std::int64_t nodes = std::max<std::int64_t>(n - 1, 1);
+    // An item that is alone in its group has a node for itself.
+    const bool in_groups = source.groups.is_valid();
+    const std::int64_t nodes = in_groups ? 2 * n - 1 : std::max<std::int64_t>(n - 1, 1);
     tree.nodes = runtime::Array::zeros(types::u32(), {nodes, 16}, false, &device);
     tree.leaves = runtime::Array::empty(types::u32(), {n, source.of_faces() ? 12 : 8}, false, &device);
     tree.arrived = runtime::Array::empty(types::i32(), {nodes}, false, &device);
@@ -52,20 +67,33 @@ class GpuTrees final : public geometry::DeviceTrees {
     const std::int64_t threads = std::min(n, kExtentThreads);
     launch("extent", threads, handle(lowers), handle(uppers), std::int32_t(threads), handle(bounds));
 
-    const runtime::Array keys = runtime::Array::empty(types::u32(), {2 * n}, false, &device);
+    const runtime::Array keys = runtime::Array::empty(in_groups ? types::u64() : types::u32(), {2 * n}, false, &device);
     const runtime::Array order =
         runtime::Array::empty(types::i32(), {2 * n}, false, &device);  // the half behind: scratch
     const runtime::Array own_keys = keys.slice(0, 0, n);
     tree.order = order.slice(0, 0, n);
-    launch("morton_keys", n, handle(lowers), handle(uppers), handle(bounds), handle(own_keys), handle(tree.order));
-    algorithms::sort_array(keys, &order, {n, 0, kMortonBits});
-    if (n == 1) {
-      launch("lone_item", 1, handle(tree.order), handle(lowers), handle(uppers), handle(floats(tree.nodes)),
-             handle(tree.nodes));
+    runtime::Array ranks;
+    if (in_groups) {
+      tree.groups = runtime::Array::empty(types::vec(types::i32(), 2), {n + 1}, false, &device);
+      launch("group_keys", n, handle(lowers), handle(uppers), handle(bounds), handle(source.groups), handle(own_keys),
+             handle(tree.order));
+      algorithms::sort_array(keys, &order, {n, 0, kGroupBits + kMortonBits});
+      ranks = rank_groups(device, own_keys);
     } else {
-      link(device, tree, own_keys);
+      launch("morton_keys", n, handle(lowers), handle(uppers), handle(bounds), handle(own_keys), handle(tree.order));
+      algorithms::sort_array(keys, &order, {n, 0, kMortonBits});
+    }
+    if (n == 1) {
+      launch("lone_item", 1, handle(lowers), handle(uppers), handle(rows(tree.nodes)));
+      if (in_groups) launch("lone_group", 1, handle(source.groups), handle(tree.groups));
+    } else {
+      link(device, tree, source, own_keys, ranks);
     }
     fill_leaves(tree, source);
+    if (moments) {
+      tree.moments = runtime::Array::empty(types::f32(), {nodes, 2 * geometry::kMomentRows}, false, &device);
+      gather_moments(device, tree);
+    }
     return tree;
   }
 
@@ -77,6 +105,7 @@ class GpuTrees final : public geometry::DeviceTrees {
     launch("refit_nodes", tree.nodes.extent(0), handle(tree.order), handle(tree.lowers), handle(tree.uppers),
            handle(tree.nodes), handle(tree.arrived), handle(floats(tree.nodes)));
     fill_leaves(tree, source);
+    if (tree.moments.is_valid()) gather_moments(device, tree);
   }
 
   runtime::Array edge_sum(cuda::Device& device, const TreeSource& source) override {
@@ -107,7 +136,19 @@ class GpuTrees final : public geometry::DeviceTrees {
            handle(bad_face));
   }
 
-  void link(cuda::Device& device, DeviceTree& tree, const runtime::Array& keys) {
+  /// Of sorted keys: the rank of each one's group among all groups. The keys become what the tree is made by.
+  runtime::Array rank_groups(cuda::Device& device, const runtime::Array& keys) {
+    const std::int64_t n = keys.extent(0);
+    const runtime::Array ranks = runtime::Array::empty(types::i32(), {n}, false, &device);
+    launch("group_borders", n, handle(keys), handle(ranks));
+    algorithms::scan_array(ranks, ranks, true);
+    launch("group_codes", n, handle(keys), handle(ranks));
+    return ranks;
+  }
+
+  /// `ranks`: of the items' groups, or none.
+  void link(cuda::Device& device, DeviceTree& tree, const TreeSource& source, const runtime::Array& keys,
+            const runtime::Array& ranks) {
     const std::int64_t n = tree.count, inner = n - 1;
     const auto ints = [&](std::int64_t size) { return runtime::Array::empty(types::i32(), {size}, false, &device); };
     const runtime::Array slots = runtime::Array::empty(types::vec(types::f32(), 4), {4 * inner}, false, &device);
@@ -115,11 +156,27 @@ class GpuTrees final : public geometry::DeviceTrees {
     const runtime::Array parent = ints(inner), sorted = tree.order;
     const std::int32_t nobody = -1;
     tree.arrived.fill(&nobody);
+    tree.order = ints(n);
+    if (ranks.is_valid()) {
+      launch("climb_in_groups", n, handle(keys), handle(ranks), handle(sorted), handle(tree.lowers),
+             handle(tree.uppers), handle(tree.arrived), handle(slots), handle(counts), handle(parent));
+      launch("lay_out_groups", inner, handle(slots), handle(counts), handle(parent), handle(sorted), handle(tree.order),
+             handle(rows(tree.nodes)), handle(ranks), handle(source.groups), handle(tree.groups));
+      return;
+    }
     launch("climb", n, handle(keys), handle(sorted), handle(tree.lowers), handle(tree.uppers), handle(tree.arrived),
            handle(slots), handle(counts), handle(parent));
-    tree.order = ints(n);
     launch("lay_out", inner, handle(slots), handle(counts), handle(parent), handle(sorted), handle(tree.order),
            handle(rows(tree.nodes)));
+  }
+
+  /// Moments of all nodes, from the leaves as they are now.
+  void gather_moments(cuda::Device& device, DeviceTree& tree) {
+    const std::int64_t nodes = tree.nodes.extent(0);
+    const runtime::Array totals = runtime::Array::empty(types::f64(), {nodes, kTotals}, false, &device);
+    tree.arrived.fill_zero();
+    launch("gather_moments", nodes, handle(tree.nodes), handle(floats(tree.nodes)), handle(rows(tree.leaves)),
+           handle(tree.arrived), handle(totals), handle(tree.moments));
   }
 
   void fill_leaves(DeviceTree& tree, const TreeSource& source) {
@@ -144,20 +201,27 @@ class GpuTrees final : public geometry::DeviceTrees {
 
   template <class... Args>
   void launch(std::string_view name, std::int64_t threads, Args&&... args) {
-    program().kernel(name).launch({threads}, std::forward<Args>(args)...);
-  }
-
-  const Program& program() {
-    static const Program* made = [] {
-      Options options;
-      options.backward = false;
-      return new Program(Program::compile(kTreeKernels, "tree.py", options));
-    }();
-    return *made;
+    tree_program().kernel(name).launch({threads}, std::forward<Args>(args)...);
   }
 };
 
 }  // namespace
+
+std::vector<BuildRequest> tree_kernel_requests() {
+  std::vector<BuildRequest> out;
+  for (const std::string& name : tree_program().kernel_names()) {
+    weft::Kernel::Impl& kernel = *tree_program().kernel(name).internal();
+    BuildRequest request;
+    request.kernel = &kernel.decl();
+    request.arg_types = kernel.signature_for({}).types;
+    request.form.no_overlap =
+        name != "refit_nodes" && name != "gather_moments";  // these see nodes as words and as floats
+    request.options = kernel.options();
+    request.source_hash = source_hash(kernel.program.source_hash, kernel.decl());
+    out.push_back(std::move(request));
+  }
+  return out;
+}
 
 void use_gpu_trees() {
   static GpuTrees trees;

@@ -31,6 +31,15 @@ Kernel::Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions op
       source_hash_(source_hash),
       interpret_(interpret) {}
 
+Kernel::Kernel(std::string name, std::vector<std::string> params, std::function<std::unique_ptr<ir::Module>()> lowered,
+               CompileOptions options)
+    : name_(std::move(name)),
+      given_params_(std::move(params)),
+      lowered_(std::move(lowered)),
+      options_(std::move(options)),
+      interpret_(false),
+      params_known_(true) {}
+
 std::string_view Kernel::suffix() const { return options_.tangent ? autodiff::kTangentSuffix : autodiff::kSeedSuffix; }
 
 const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
@@ -41,7 +50,7 @@ const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   std::size_t errors = sink.error_count();
   auto read = sema::kernel_params(*decl_, sink);
   if (sink.error_count() != errors) return nullptr;
-  if (options_.doubles_params())
+  for (int k = 0; k < options_.doublings(); ++k)
     for (std::size_t i = 0, own = read.size(); i < own; ++i) {
       sema::KernelParam twin;
       twin.name = read[i].name + std::string(suffix());
@@ -52,6 +61,14 @@ const std::vector<sema::KernelParam>* Kernel::params(DiagnosticSink& sink) {
   if (!params_known_) params_ = std::move(read);
   params_known_ = true;
   return &params_;
+}
+
+std::string Kernel::param_name(std::size_t i) const {
+  const std::size_t own = decl_ ? decl_->def->params.size() : given_params_.size();
+  std::string name = decl_ ? std::string(decl_->def->params[i % own].name) : given_params_[i % own];
+  for (std::size_t bits = i / own; bits > 0; bits >>= 1)
+    if (bits & 1) name += suffix();
+  return name;
 }
 
 KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
@@ -65,11 +82,7 @@ KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
     if (s->types == types) return *s;
   auto fresh = std::make_unique<KernelSignature>();
   fresh->types = types;
-  const std::span<const syntax::Param> own = decl_->def->params;
-  for (std::size_t i = 0; i < types.size(); ++i)
-    fresh->layout.add(
-        i < own.size() ? std::string(own[i].name) : std::string(own[i - own.size()].name) + std::string(suffix()),
-        types[i]);
+  for (std::size_t i = 0; i < types.size(); ++i) fresh->layout.add(param_name(i), types[i]);
   signatures_.push_back(std::move(fresh));
   bool generic = false;
   for (const sema::KernelParam& p : params_) generic = generic || p.pattern.is_generic();
@@ -99,6 +112,7 @@ std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, Laun
 BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form) const {
   BuildRequest request;
   request.kernel = decl_.get();
+  request.lowered = lowered_;
   request.arg_types = signature.types;
   request.form = form;
   request.options = options_;

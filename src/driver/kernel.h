@@ -131,6 +131,9 @@ class Kernel {
   /// `name`: by which messages know it; empty: the function's.
   Kernel(std::shared_ptr<const sema::FunctionDecl> decl, CompileOptions options, Hash128 source_hash, bool interpret,
          std::string name = {});
+  /// A kernel that came as IR (kernel_from_ir.h): the names of its parameters, and what makes it as it is lowered.
+  Kernel(std::string name, std::vector<std::string> params, std::function<std::unique_ptr<ir::Module>()> lowered,
+         CompileOptions options);
   virtual ~Kernel() = default;
 
   const std::string& name() const { return name_; }
@@ -156,6 +159,10 @@ class Kernel {
   /// The IR of a form, as the front end makes it; null with errors in the sink.
   std::unique_ptr<ir::Module> module(KernelSignature& signature, LaunchForm form, DiagnosticSink& sink) const {
     return front_end(request_for(signature, form), sink);
+  }
+  /// The IR from which all forms of a signature can be made, derivatives too; null with errors in the sink.
+  std::unique_ptr<ir::Module> lowered(KernelSignature& signature, DiagnosticSink& sink) const {
+    return lower(request_for(signature, {}), sink, /*gradients=*/true);
   }
   /// What a tape must know of the form for such a launch; found out on first use.
   const TapeFacts& tape_facts(KernelSignature& signature, LaunchForm form);
@@ -218,6 +225,7 @@ class Kernel {
  private:
   /// Of the names of parameters that stand behind the kernel's own (CompileOptions::doubles_params).
   std::string_view suffix() const;
+  std::string param_name(std::size_t i) const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
                            cuda::Device* device) const;
   BuildRequest request_for(const KernelSignature& signature, LaunchForm form) const;
@@ -237,7 +245,9 @@ class Kernel {
   std::atomic<const KernelVariant*>& slot(KernelSignature& signature, LaunchForm form, const cuda::Device* device);
 
   std::string name_;
-  std::shared_ptr<const sema::FunctionDecl> decl_;
+  std::shared_ptr<const sema::FunctionDecl> decl_;        // null: it came as IR
+  std::vector<std::string> given_params_;                 // then: their names,
+  std::function<std::unique_ptr<ir::Module>()> lowered_;  // and what makes it
   CompileOptions options_;
   Hash128 source_hash_;
   bool interpret_;

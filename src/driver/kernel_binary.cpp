@@ -14,6 +14,7 @@
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
 #include "driver/pipeline.h"
+#include "driver/ready_kernels.h"
 #include "ir/text.h"
 #include "ir/tile_memory.h"
 #include "runtime/cache_bundles.h"
@@ -36,6 +37,37 @@ std::vector<runtime::SumSlot> private_sums(ir::Function& kernel) {
   for (const analysis::PrivateSum& sum : analysis::mark_private_sums(kernel))
     out.push_back({sum.offset, sum.gradient, sum.scalar, sum.element_size});
   return out;
+}
+
+codegen::EmitOptions emit_options_of(const BuildRequest& request) {
+  const CompileOptions& options = request.options;
+  codegen::EmitOptions out;
+  out.lanes = options.lanes;
+  out.opt_level = options.opt_level;
+  out.fast_math = options.fast_math;
+  out.libdevice = options.gpu.libdevice;
+  out.line_info = options.gpu.line_info;
+  out.order = thread_order(request.form);
+  out.bounds = options.gpu.bounds;
+  return out;
+}
+
+/// What launches must know of code that was made of an optimised module.
+void describe_code(const ir::Module& module, const codegen::Emitted& emitted, KernelMetadata& meta) {
+  const ir::Function& kernel = *module.functions.back();
+  meta.name = kernel.name;
+  meta.entry = emitted.entry;
+  meta.lanes = emitted.lanes;
+  meta.steps = emitted.steps;
+  meta.block = emitted.block;
+  meta.block_bytes = emitted.block_bytes;
+  meta.tid_dims = tid_dims_read(module);
+  meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
+  meta.opaque = codegen::calls_native(kernel);
+  meta.loops = codegen::LoopTurns(module).counts(kernel);
+  meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
+  meta.sites = describe_sites(module);
+  meta.handles = handle_places(kernel);
 }
 
 /// A kernel that was built before anybody asked for it. It leaves no trace on disk until somebody does.
@@ -139,6 +171,17 @@ struct BinaryStore::Impl : std::enable_shared_from_this<Impl> {
   }
 };
 
+std::string emit_ptx(ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target,
+                     KernelMetadata& meta) {
+  CompileOptions options = request.options;
+  options.gpu.target = true;
+  optimize(module, options);
+  codegen::Emitted emitted =
+      codegen::emit(module, *module.functions.back(), target, emit_options_of(request), codegen::Output::ptx);
+  describe_code(module, emitted, meta);
+  return std::move(emitted.bytes);
+}
+
 BinaryStore::BinaryStore(runtime::CacheOptions cache) : impl_(std::make_shared<Impl>(std::move(cache))) {}
 BinaryStore::~BinaryStore() = default;
 
@@ -195,6 +238,7 @@ class BinaryStore::Search {
   Found run() {
     if (!request_.known)
       if (Found found = by_source()) return found;
+    if (Found found = from_library()) return found;
     Clock::time_point start = Clock::now();
     auto module = request_.make_module ? request_.make_module() : front_end(request_, sink_);
     report_.seconds_front = since(start);
@@ -245,6 +289,25 @@ class BinaryStore::Search {
 
   /// Whether it is what was asked for.
   bool suits(const Found& found) const { return found && (!found->full() || request_.effort == Effort::first); }
+
+  /// Kernels of the library's own, whose PTX it was built with. Nothing but their source tells what they are, so the source
+  /// key is the content's as well.
+  Found from_library() {
+    const ReadyKernel* ready = request_.device && source_key_ ? find_ready_kernel(request_) : nullptr;
+    if (!ready) return nullptr;
+    const Hash128 key = *source_key_;
+    Impl::Turn turn(store_, in_place(key, request_.device));
+    if (Found found = from_process(key)) return remember(key, std::move(found));
+    KernelMetadata meta;
+    if (!meta.read(std::as_bytes(std::span(ready->metadata)))) return nullptr;
+    const Clock::time_point start = Clock::now();
+    std::string object = cuda::compile_ptx(*request_.device, std::string(ready->ptx), meta.name, {});
+    report_.seconds_codegen = since(start);
+    std::string metadata(ready->metadata);
+    if (!request_.ahead) to_disk(key, object, metadata);
+    Found binary = store_.publish(in_place(key, request_.device), assemble(std::move(meta), object));
+    return keep(key, remember(key, std::move(binary)), std::move(object), std::move(metadata));
+  }
 
   static std::string_view file_of(const BuildRequest& request) { return request.kernel->tree->source->name(); }
 
@@ -357,10 +420,11 @@ class BinaryStore::Search {
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
     if (request_.form.in_order && module.functions.back()->form.block) {
-      sink_.report(DiagCode::codegen_failed, module.functions.back()->loc,
-                   "the threads of this kernel would have to run one after another for what is asked of it, and a block "
-                   "of threads works on its tiles together",
-                   "launch it with device=\"cpu\", or without deterministic=True");
+      sink_.report(
+          DiagCode::codegen_failed, module.functions.back()->loc,
+          "the threads of this kernel would have to run one after another for what is asked of it, and a block "
+          "of threads works on its tiles together",
+          "launch it with device=\"cpu\", or without deterministic=True");
       return std::nullopt;
     }
     const std::string text = may_begin(module) ? ir::print(module) : std::string();
@@ -373,14 +437,7 @@ class BinaryStore::Search {
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
     if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());
-    codegen::EmitOptions emit_options;
-    emit_options.lanes = options.lanes;
-    emit_options.opt_level = options.opt_level;
-    emit_options.fast_math = options.fast_math;
-    emit_options.libdevice = options.gpu.libdevice;
-    emit_options.line_info = options.gpu.line_info;
-    emit_options.order = thread_order(request_.form);
-    emit_options.bounds = options.gpu.bounds;
+    codegen::EmitOptions emit_options = emit_options_of(request_);
     emit_options.background = request_.background;
     const ir::Function& kernel = *module.functions.back();
     const bool first = !text.empty() && first_version_pays(module, target_, options.lanes);
@@ -417,19 +474,8 @@ class BinaryStore::Search {
       report_.seconds_codegen += since(start);
     }
     if (!request_.device) meta.objects = join(emitted.bytes, apart);
-    meta.name = kernel.name;
-    meta.entry = emitted.entry;
-    meta.lanes = emitted.lanes;
-    meta.steps = emitted.steps;
-    meta.block = emitted.block;
-    meta.block_bytes = emitted.block_bytes;
-    meta.tid_dims = tid_dims_read(module);
-    meta.ns_per_thread = estimate_ns(kernel, emitted.lanes) * slower;
-    meta.opaque = codegen::calls_native(kernel);
-    meta.loops = codegen::LoopTurns(module).counts(kernel);
-    meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
-    meta.sites = describe_sites(module);
-    meta.handles = handle_places(kernel);
+    describe_code(module, emitted, meta);
+    meta.ns_per_thread *= slower;
     if (first) {
       meta.full_ir = text;
       meta.full_key = key;

@@ -99,6 +99,9 @@ struct BuildRequest {
   Hash128 source_hash;  // of everything the kernel's meaning depends on, with its name and place; zero: no source key
   /// Makes the IR in place of the front end, for kernels that were saved as IR; then `kernel` and `arg_types` are not used.
   std::function<std::unique_ptr<ir::Module>()> make_module;
+  /// Makes the kernel as it is lowered, without derivatives, in place of the text: of kernels that came as IR; then `kernel`
+  /// is not used.
+  std::function<std::unique_ptr<ir::Module>()> lowered;
   /// Asked when the front end has run: whether source_hash covers all that it looked at. Empty: it does.
   std::function<bool()> source_complete;
   std::optional<KnownKeys> known;  // where make_module makes it once more
@@ -107,6 +110,9 @@ struct BuildRequest {
 /// Lowers and sets the form; null with errors in the sink.
 /// `gradients`: functions keep their custom gradients though the form asks for no derivative.
 std::unique_ptr<ir::Module> front_end(const BuildRequest& request, DiagnosticSink& sink, bool gradients = false);
+/// The kernel itself, in the form that was asked for but not differentiated; null with errors in the sink. From this every
+/// form can be made (with `gradients`).
+std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& sink, bool gradients);
 /// The plan for launches of a request for a tangent, or for the adjoint of one.
 TangentPlan plan_tangent(const BuildRequest& request);
 /// The sites of a module's checks in the runtime's words.

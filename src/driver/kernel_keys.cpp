@@ -40,6 +40,10 @@ void hash_form(Hasher& hasher, const LaunchForm& form) {
 
 }  // namespace
 
+Hash128 source_hash(const Hash128& program, const sema::FunctionDecl& kernel) {
+  return Hasher().value(program).text(kernel.key).finish();
+}
+
 codegen::TargetSpec target_of(const BuildRequest& request) {
   if (!request.device) return host();
   const CompileOptions::Gpu& gpu = request.options.gpu;
@@ -81,6 +85,16 @@ Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& targe
 }
 
 Hash128 first_version_key(const Hash128& content) { return Hasher().value(content).text("first version").finish(); }
+
+Hash128 ready_key(const BuildRequest& request) {
+  Hasher hasher;
+  hasher.text("ready").value(request.source_hash);
+  for (const Type* type : request.arg_types) hasher.text(type->text());
+  request.options.hash_into(hasher);
+  request.options.hash_gpu_into(hasher);
+  hash_form(hasher, request.form);
+  return hasher.finish();
+}
 
 Hash128 in_place(Hash128 key, const cuda::Device* device) {
   if (device) key.lo ^= 0x9e3779b97f4a7c15ULL * std::uint64_t(device->ordinal() + 1);

@@ -17,7 +17,7 @@ struct CompileOptions {
   int lanes = 0;           // 0: chosen
   int max_unroll = 16;
   bool deterministic = false;  // sums and other atomic operations give the same bits in every run
-  bool tangent = false;        // the kernel's tangent (autodiff/adjoint.h), which has twice the parameters
+  int tangent = 0;        // 1: the kernel's tangent (autodiff/adjoint.h), with twice the parameters; 2: the tangent's
   bool seeds = false;     // an adjoint is told with what the adjoints of parameters begin, by as many parameters more
   bool use_cache = true;  // the object cache on disk
 
@@ -36,8 +36,9 @@ struct CompileOptions {
   };
   Gpu gpu;
 
-  /// Behind the kernel's own parameters there is another one of the same type for each.
-  bool doubles_params() const { return tangent || seeds; }
+  /// How often there is, behind the parameters so far, another one of the same type for each.
+  int doublings() const { return tangent + int(seeds); }
+  bool doubles_params() const { return doublings() > 0; }
   /// The code tells places of the source.
   bool names_places() const { return debug || verify_fp; }
 

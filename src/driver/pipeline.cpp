@@ -193,11 +193,12 @@ const std::vector<Stage>& stages() {
       on_gpu("block-barriers",
              [](ir::Function& f) {
                if (const passes::Parting parting = passes::find_parting(f); parting.meeting)
-                 throw codegen::Error("threads of a block work on tiles together, but here some of them don't come by: at " +
-                                          to_string(parting.branch->loc) +
-                                          " they go different ways by their number; move it out of there, or use "
-                                          "wp.tile_scatter_masked, wp.where or wp.tile_from_thread",
-                                      parting.meeting->loc);
+                 throw codegen::Error(
+                     "threads of a block work on tiles together, but here some of them don't come by: at " +
+                         to_string(parting.branch->loc) +
+                         " they go different ways by their number; move it out of there, or use "
+                         "wp.tile_scatter_masked, wp.where or wp.tile_from_thread",
+                     parting.meeting->loc);
                passes::block_barriers(f);
              }),
   };

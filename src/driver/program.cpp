@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "driver/kernel_keys.h"
 #include "driver/program_impl.h"
 #include "runtime/scheduler.h"
 #include "syntax/parser.h"
@@ -43,8 +44,7 @@ Program Program::compile(std::string text, std::string name, const Options& opti
   driver::throw_on_errors(sink);
   impl->add_messages(sink);
   for (const auto& decl : impl->scope->kernels()) {
-    const Hash128 source = Hasher().value(impl->source_hash).text(decl->key).finish();
-    impl->kernels.push_back(std::make_shared<Kernel::Impl>(*impl, decl, source));
+    impl->kernels.push_back(std::make_shared<Kernel::Impl>(*impl, decl, driver::source_hash(impl->source_hash, *decl)));
   }
   return Program(std::move(impl));
 }

@@ -33,14 +33,14 @@ struct TreeDescriptor {
   std::uint64_t nodes;    // WideNode or NarrowNode
   std::uint64_t leaves;   // blocks or single entries, of faces or boxes
   std::uint64_t moments;  // WideMoments or NarrowMoments; 0 without
-  std::uint64_t groups;   // GroupRoot; 0 without
+  std::uint64_t groups;   // GroupRoot, a table that begins with its length; 0 without
   std::uint32_t nobodys;  // zero: who takes an id for the address of another library's tree finds no nodes here
   std::uint32_t node_count;
-  std::uint32_t group_count;
+  std::uint32_t reserved;
   std::uint32_t entry_count;  // blocks or single entries of leaves
 };
 static_assert(sizeof(TreeDescriptor) == 64 && offsetof(TreeDescriptor, nobodys) == 48 &&
-                  offsetof(TreeDescriptor, group_count) == 56,
+                  offsetof(TreeDescriptor, entry_count) == 60,
               "src/stdlib/bvh.py knows these offsets");
 
 /// A mesh: its arrays as kernels see arrays, and its tree, which has an id of its own.
@@ -116,20 +116,20 @@ struct VolumeDescriptor {
   double matrix_wide[9];
   double inverse_wide[9];
   double translation_wide[3];
-  std::uint64_t
-      known_leaves;  // u32: by place in a box, number + 1 of the leaf there, 0 without; 0: there is no such table
-  std::int32_t known_low[3];      // the box's first leaf, its corner divided by 8
-  std::uint32_t known_extent[3];  // of the box in leaves; 0 without a table
+  std::uint64_t places;            // the table of places in a box (volume/place_table.h); 0: there is none
+  std::int32_t places_low[3];      // the box's first place, its corner divided by 8
+  std::uint32_t places_extent[3];  // of the box, less one: what lies in it has neighbours in it; 0 without a table
+  std::uint32_t places_step[2];    // from an entry to the next along x and y
 };
-static_assert(sizeof(VolumeDescriptor) == 384 && sizeof(VolumeDescriptor) <= kSlotBytes &&
-                  offsetof(VolumeDescriptor, root) == 24 && offsetof(VolumeDescriptor, tile_count) == 48 &&
-                  offsetof(VolumeDescriptor, table_stride) == 64 && offsetof(VolumeDescriptor, indexing) == 88 &&
-                  offsetof(VolumeDescriptor, matrix) == 96 && offsetof(VolumeDescriptor, inverse) == 132 &&
-                  offsetof(VolumeDescriptor, translation) == 168 && offsetof(VolumeDescriptor, matrix_wide) == 184 &&
-                  offsetof(VolumeDescriptor, inverse_wide) == 256 &&
-                  offsetof(VolumeDescriptor, translation_wide) == 328 &&
-                  offsetof(VolumeDescriptor, known_leaves) == 352 && offsetof(VolumeDescriptor, known_low) == 360 &&
-                  offsetof(VolumeDescriptor, known_extent) == 372,
+static_assert(sizeof(VolumeDescriptor) == 392 && sizeof(VolumeDescriptor) <= kSlotBytes &&
+                  offsetof(VolumeDescriptor, grid) == 16 && offsetof(VolumeDescriptor, root) == 24 &&
+                  offsetof(VolumeDescriptor, tile_count) == 48 && offsetof(VolumeDescriptor, table_stride) == 64 &&
+                  offsetof(VolumeDescriptor, indexing) == 88 && offsetof(VolumeDescriptor, matrix) == 96 &&
+                  offsetof(VolumeDescriptor, inverse) == 132 && offsetof(VolumeDescriptor, translation) == 168 &&
+                  offsetof(VolumeDescriptor, matrix_wide) == 184 && offsetof(VolumeDescriptor, inverse_wide) == 256 &&
+                  offsetof(VolumeDescriptor, translation_wide) == 328 && offsetof(VolumeDescriptor, places) == 352 &&
+                  offsetof(VolumeDescriptor, places_low) == 360 && offsetof(VolumeDescriptor, places_extent) == 372 &&
+                  offsetof(VolumeDescriptor, places_step) == 384,
               "src/stdlib/volume.py knows these offsets");
 
 /// `flags` of a texture.

@@ -23,14 +23,17 @@ struct DeviceTree {
   runtime::Array order;           // items in the order of leaves
   runtime::Array lowers, uppers;  // room for the boxes of faces
   runtime::Array arrived;         // a counter for each node
+  runtime::Array moments;         // NarrowMoments, or none
+  runtime::Array groups;          // a table of GroupRoot with room for as many groups as items, or none
   std::uint32_t count = 0;
 };
 
 class DeviceTrees {
  public:
-  /// Queues a build on the device's current stream. `bad_face` (int32, one element; or none) gets the lowest number of a
+  /// Queues a build on the device's current stream, with moments for winding numbers if they are asked for. `bad_face` (int32, one element; or none) gets the lowest number of a
   /// face with an index outside of the points.
-  virtual DeviceTree build(cuda::Device& device, const TreeSource& source, const runtime::Array& bad_face) = 0;
+  virtual DeviceTree build(cuda::Device& device, const TreeSource& source, bool moments,
+                           const runtime::Array& bad_face) = 0;
   /// Queues a refit, in place.
   virtual void refit(cuda::Device& device, DeviceTree& tree, const TreeSource& source) = 0;
   /// The sum of the lengths of all edges of faces that are numbers, and how many there are, as two float64: for their mean.

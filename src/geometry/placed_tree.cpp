@@ -60,7 +60,7 @@ void refuse_in_capture(const cuda::Device* device) {
   if (device && device->capture())
     throw runtime::ArgumentError(
         "this tree is built by the host, which can't be part of a graph of a GPU: do it before the capture, or use a "
-        "constructor that the GPU has itself (None or \"lbvh\", without groups and winding numbers)");
+        "constructor that the GPU has itself (None or \"lbvh\")");
 }
 
 ArrayDesc words(void* data, std::uint64_t bytes) {
@@ -88,15 +88,15 @@ Array copied(const Array& array) { return array.is_valid() ? array.copy() : arra
 
 }  // namespace
 
-bool PlacedTree::builds_there(const TreeSource& source, const TreeOptions& options) const {
+bool PlacedTree::builds_there(const TreeOptions& options) const {
   const bool morton = options.constructor == Constructor::best || options.constructor == Constructor::lbvh;
-  return device_ && device_trees() && morton && !options.moments && !source.groups.is_valid();
+  return device_ && device_trees() && morton;
 }
 
 void PlacedTree::build(const TreeSource& source, const TreeOptions& options, bool look) {
   PlacedTree next(device_);
   next.known_ = known_;
-  if (builds_there(source, options)) {
+  if (builds_there(options)) {
     next.built_there_ = true;
     Array bad_face;
     if (look && source.of_faces()) {
@@ -104,7 +104,7 @@ void PlacedTree::build(const TreeSource& source, const TreeOptions& options, boo
       bad_face = Array::empty(types::i32(), {1}, false, device_);
       bad_face.fill(&none);
     }
-    next.there_ = device_trees()->build(*device_, source, bad_face);
+    next.there_ = device_trees()->build(*device_, source, options.moments, bad_face);
     if (bad_face.is_valid()) next.known_ = facts_there(source, bad_face);
   } else {
     refuse_in_capture(device_);
@@ -143,6 +143,7 @@ PlacedTree PlacedTree::copy() const {
   other.there_ = there_;
   other.there_.nodes = copied(there_.nodes);
   other.there_.leaves = copied(there_.leaves);
+  other.there_.moments = copied(there_.moments);
   other.host_ = host_;
   for (TreePart HostTree::* part : {&HostTree::nodes, &HostTree::leaves, &HostTree::moments, &HostTree::groups}) {
     const TreePart& from = host_.*part;
@@ -170,7 +171,10 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
   if (built_there_) {
     tree.nodes = address(there_.nodes);
     tree.leaves = address(there_.leaves);
-    tree.header.flags = there_.leaves.is_valid() && there_.leaves.extent(1) == 12 ? kOfFaces : 0u;
+    tree.moments = address(there_.moments);
+    tree.groups = address(there_.groups);
+    const bool of_faces = there_.leaves.is_valid() && there_.leaves.extent(1) == 12;
+    tree.header.flags = (of_faces ? kOfFaces : 0u) | (there_.moments.is_valid() ? kMoments : 0u);
     // How many nodes there are is known to the GPU alone; the root says where they end.
     tree.node_count = there_.count ? std::uint32_t(there_.nodes.extent(0)) : 0;
     tree.entry_count = there_.count;
@@ -182,13 +186,17 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
   tree.moments = device_ ? address(sent_moments_) : address(host_.moments.memory);
   tree.groups = device_ ? address(sent_groups_) : address(host_.groups.memory);
   tree.node_count = host_.node_count;
-  tree.group_count = host_.group_count;
   tree.entry_count = host_.entry_count;
   return tree;
 }
 
 std::uint64_t PlacedTree::bytes() const {
-  if (built_there_) return there_.nodes.is_valid() ? there_.nodes.bytes() + there_.leaves.bytes() : 0;
+  if (built_there_) {
+    std::uint64_t bytes = 0;
+    for (const Array* part : {&there_.nodes, &there_.leaves, &there_.moments, &there_.groups})
+      if (part->is_valid()) bytes += std::uint64_t(part->bytes());
+    return bytes;
+  }
   return host_.nodes.bytes + host_.leaves.bytes + host_.moments.bytes + host_.groups.bytes;
 }
 

@@ -30,7 +30,7 @@ class PlacedTree {
   std::uint64_t bytes() const;
 
  private:
-  bool builds_there(const TreeSource& source, const TreeOptions& options) const;
+  bool builds_there(const TreeOptions& options) const;
   TreeFacts facts_there(const TreeSource& source, const runtime::Array& bad_face) const;
   void send();
 

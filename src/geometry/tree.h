@@ -93,7 +93,8 @@ struct alignas(16) NarrowMoments {
   float rows[kMomentRows][kNarrow];
 };
 
-/// Where a group's subtree begins; a table of them, by rising group.
+/// Where a group's subtree begins; a table of them, by rising group, behind an entry whose `group` says how many there are:
+/// when a GPU builds, the host does not know.
 struct GroupRoot {
   std::int32_t group;
   std::int32_t root;

@@ -1,14 +1,13 @@
 // Records as bytes, and the table of their targets.
 #include "interop/call_record.h"
 
+#include <algorithm>
 #include <cstring>
-
-#include "driver/taping.h"
 
 namespace weft::interop {
 namespace {
 
-constexpr std::uint32_t kRecordVersion = 1;
+constexpr std::uint32_t kRecordVersion = 2;
 constexpr std::size_t kMost = 1 << 16;  // of anything that a record counts
 
 class Writer {
@@ -65,6 +64,28 @@ class Reader {
   bool good_ = true;
 };
 
+void write(Writer& w, const PortableKernel& kernel) {
+  const driver::CompileOptions& o = kernel.options;
+  w.text(kernel.ir);
+  for (bool one : {o.debug, o.verify_fp, o.fuse_fp, o.fast_math, o.deterministic, o.gpu.line_info})
+    w.number(std::uint8_t(one));
+  w.number(std::int32_t(o.opt_level));
+  w.number(std::int32_t(o.max_unroll));
+  w.number(std::int32_t(o.tangent));
+}
+
+PortableKernel read_portable(Reader& r) {
+  PortableKernel out;
+  driver::CompileOptions& o = out.options;
+  out.ir = r.text();
+  for (bool* one : {&o.debug, &o.verify_fp, &o.fuse_fp, &o.fast_math, &o.deterministic, &o.gpu.line_info})
+    *one = r.number<std::uint8_t>() != 0;
+  o.opt_level = std::clamp(r.number<std::int32_t>(), 0, 3);
+  o.max_unroll = r.number<std::int32_t>();
+  o.tangent = std::clamp(r.number<std::int32_t>(), 0, 2);
+  return out;
+}
+
 }  // namespace
 
 std::string CallRecord::encode() const {
@@ -87,6 +108,8 @@ std::string CallRecord::encode() const {
     w.text(p.type);
     w.text({p.value.data(), p.value.size()});
   }
+  w.number(std::uint8_t(portable.has_value()));
+  if (portable) write(w, *portable);
   const std::string body = w.take();
   const Hash128 digest = hash_bytes(body.data(), body.size());
   return std::string(reinterpret_cast<const char*>(&digest), sizeof digest) + body;
@@ -127,17 +150,11 @@ std::optional<CallRecord> CallRecord::decode(std::string_view bytes) {
     const std::string_view value = r.text();
     p.value.assign(value.begin(), value.end());
   }
+  if (r.number<std::uint8_t>() != 0) out.portable = read_portable(r);
+  if (out.block_dim < 0 || std::any_of(out.dims.begin(), out.dims.end(), [](std::int64_t n) { return n < 0; }))
+    return std::nullopt;
   if (!r.done() || out.dims.empty() || out.dims.size() > std::size_t(kMaxRank)) return std::nullopt;
   return out;
-}
-
-driver::LaunchForm CallTarget::form(bool taped) const {
-  driver::LaunchForm form;
-  form.rank = std::uint8_t(record.dims.size());
-  if (record.direction != Direction::adjoint) return form;
-  form.adjoint = !taped;
-  form.taped = taped || !facts->log.empty() || !facts->ordered.empty() || !facts->numbers.empty();
-  return form;
 }
 
 CallTable& CallTable::shared() {

@@ -33,6 +33,13 @@ struct CallParam {
   std::vector<char> value;  // of Role::value
 };
 
+/// The kernel itself, for programs that run where nobody has made it: its IR, from which every direction can be made, and
+/// how it is compiled (driver/kernel_from_ir.h).
+struct PortableKernel {
+  std::string ir;
+  driver::CompileOptions options;  // those that say what the code does; the others are as they are where it runs
+};
+
 struct CallRecord {
   Direction direction = Direction::forward;
   Hash128 source;      // of the kernel: its text, what its names mean, how it is compiled
@@ -42,6 +49,7 @@ struct CallRecord {
   std::uint8_t batch_rank = 0;  // leading dimensions of every buffer, each 1 or the batch's extent
   bool replays = false;         // an adjoint that needs what the kernel writes down when it runs
   std::vector<CallParam> params;
+  std::optional<PortableKernel> portable;
 
   static constexpr std::size_t kDigestBytes = sizeof(Hash128);
   /// The digest and the record.
@@ -67,6 +75,14 @@ struct CallTarget {
   /// The form that a launch of it asks for; `taped`: of the run that writes down what the adjoint needs.
   driver::LaunchForm form(bool taped = false) const;
 };
+
+/// What it takes to run a record with a kernel for these types, values in their places.
+std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<driver::Kernel> kernel,
+                                        driver::KernelSignature& signature);
+/// Whether a kernel of these types takes what a record says.
+bool fits(const CallRecord& record, const driver::KernelSignature& signature);
+/// The target of a record that brings its kernel along. Throws runtime::ArgumentError for one that is damaged.
+std::unique_ptr<CallTarget> portable_target(CallRecord record);
 
 /// What a target asks of the language that made its kernel. Both may be called from any thread.
 struct CallHost {

@@ -363,14 +363,19 @@ const CallTarget& target_of(const xla::CallFrame& frame) {
   if (!digest) throw runtime::ArgumentError("the call has no attribute 'weft' with a record of what to do");
   CallTable& table = CallTable::shared();
   if (const CallTarget* known = table.find(*digest)) return *known;
-  const std::optional<CallRecord> record = CallRecord::decode(bytes);
+  std::optional<CallRecord> record = CallRecord::decode(bytes);
   if (!record) throw runtime::ArgumentError("the call's record is of another version, or damaged");
   if (table.host.unknown) table.host.unknown(bytes);
   if (const CallTarget* known = table.find(*digest)) return *known;
+  if (record->portable) {
+    std::unique_ptr<CallTarget> made = portable_target(std::move(*record));
+    made->digest = *digest;
+    return table.add(std::move(made));
+  }
   throw std::out_of_range(
       "the program calls kernel '" + record->kernel +
       "', and no wp.jax_kernel of it lives in this process; import the module that makes it, or one "
-      "like it, before the program runs");
+      "like it, before the program runs, or make it with portable=True where the program is made");
 }
 
 xla::Error* run_call(xla::CallFrame* frame, bool on_cuda, std::uint32_t traits) noexcept {

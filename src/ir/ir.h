@@ -121,10 +121,11 @@ struct Op {
   std::span<Region*> regions;
   std::span<PathStep> path;      // extract, insert, load, store, atomic
   std::span<std::int64_t> ints;  // local: the shape
-  std::int64_t imm = 0;          // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: kRaw, kOfBlock;
-                                 // from_ptr: kFixed, kFixedLoose; handle: the kind (types/handle.h); texture: the rank
-  std::string_view text;         // print: leading literal; printf: format; assert, check: message
-  Function* callee = nullptr;    // call
+  std::int64_t imm =
+      0;  // tid, dim, slice: the dimension; view: how many leading dimensions stay; local: kRaw, kOfBlock;
+          // from_ptr: kFixed, kFixedLoose; handle: the kind (types/handle.h); texture: the rank
+  std::string_view text;       // print: leading literal; printf: format; assert, check: message
+  Function* callee = nullptr;  // call
   SourceLoc loc;
   Op* prev = nullptr;
   Op* next = nullptr;

@@ -26,7 +26,9 @@ analysis::LaneEntry entry_of(const ir::Form& form) {
   entry.thread = entry.block_thread = 1;
   const int last = form.rank - 1;
   for (int d = 0; d < form.rank; ++d)
-    entry.tids[d] = d == last && (form.rows || form.rank == 1) ? 1 : form.rows ? analysis::kUniform : analysis::kVarying;
+    entry.tids[d] = d == last && (form.rows || form.rank == 1) ? 1
+                    : form.rows                                ? analysis::kUniform
+                                                               : analysis::kVarying;
   return entry;
 }
 
@@ -101,8 +103,7 @@ class Barriers {
     switch (op.code) {
       case OpCode::block_thread: return 1;
       case OpCode::tid: return op.imm == kernel_.form.rank - 1 ? std::optional(1) : std::nullopt;
-      case OpCode::cast:
-        return op.operand(0)->type->is_int() ? thread_part(op.operand(0), depth + 1) : std::nullopt;
+      case OpCode::cast: return op.operand(0)->type->is_int() ? thread_part(op.operand(0), depth + 1) : std::nullopt;
       case OpCode::add: {
         const auto a = thread_part(op.operand(0), depth + 1), b = thread_part(op.operand(1), depth + 1);
         return a && b ? std::optional(*a + *b) : std::nullopt;
@@ -149,7 +150,7 @@ class Barriers {
           add(operand, Act::write, {Where::anywhere}, out);
         }
         return;
-      default: return;
+      default: return;  // safe: nothing else touches elements
     }
   }
 
@@ -301,7 +302,7 @@ bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::U
     case ir::OpClass::bits:
     case ir::OpClass::compare:
     case ir::OpClass::data: break;
-    default: return false;
+    default: return false;  // safe: what is read or computed otherwise may be the same for all
   }
   bool any = false;
   for (const Value* operand : op.operands) {

@@ -87,7 +87,8 @@ class Merger {
       touch(alias_.writes(op));
       // An index beyond the value's extent stores nothing, so only constant paths tell what memory holds.
       // Of threads that store to one place in shared memory, another one may be the last.
-      if (!has_dynamic_step(op.path) && !ir::is_block_memory(op.operand(0))) add(load_key(op, op.operands.subspan(1, op.num_indices)), op.operands.last(1));
+      if (!has_dynamic_step(op.path) && !ir::is_block_memory(op.operand(0)))
+        add(load_key(op, op.operands.subspan(1, op.num_indices)), op.operands.last(1));
     } else if (!op.results.empty() && analysis::is_movable(op, effects_)) {
       // Pure, or a call without effects that reads nothing: the operands alone decide. Atomics are not: two additions
       // are two.

@@ -67,20 +67,42 @@ Entity FunctionLowering::special_grid_layout(const std::vector<Argument>& args, 
 
 bool FunctionLowering::is_volume_form(std::string_view name) {
   for (std::string_view form : {"volume_sample", "volume_sample_grad", "volume_lookup", "volume_store",
-                                "volume_sample_index", "volume_sample_grad_index"})
+                                "volume_sample_index", "volume_sample_grad_index", "_volume_slope"})
     if (name == form) return true;
   return false;
 }
 
+/// The sum of products of components, without those whose adjoint is zero: slopes may be endless there.
+static ir::Value* guarded_sum(ir::Function& function, ir::Builder& b, ir::Value* slope, ir::Value* adjoint) {
+  const bool vectors = adjoint->type->is_vec();
+  ir::Value* zero = function.zero(types::scalar(adjoint->type->scalar_kind()));
+  ir::Value* sum = nullptr;
+  for (std::int32_t k = 0; k < std::int32_t(adjoint->type->component_count()); ++k) {
+    ir::Value* weight = vectors ? b.extract(adjoint, k) : adjoint;
+    ir::Value* product = b.op(OpCode::mul, std::array{vectors ? b.extract(slope, k) : slope, weight})->result();
+    ir::Value* term = b.select(b.op(OpCode::eq, std::array{weight, zero})->result(), zero, product);
+    sum = sum ? b.op(OpCode::add, std::array{sum, term})->result() : term;
+  }
+  return sum;
+}
+
 Entity FunctionLowering::special_volume(std::string_view name, std::vector<Argument> args, const Node& at_node) {
+  if (name == "_volume_slope") {
+    ir::Value* values[2] = {};
+    for (std::size_t k = 0; k < 2 && args.size() == 2; ++k) values[k] = value_of(args[k].entity, *args[k].expr);
+    if (!values[0] || !values[1] || values[0]->type != values[1]->type)
+      return fail(DiagCode::bad_call, at_node, "_volume_slope() takes a slope and an adjoint of its type");
+    return Entity::of(guarded_sum(function_, at(at_node), values[0], values[1]));
+  }
   const bool slopes = name.starts_with("volume_sample_grad"), indexed = name.ends_with("_index");
   const bool by_voxel = name == "volume_lookup" || name == "volume_store";
-  std::vector<std::string_view> params = {"id"};
+  std::vector<std::string_view> params;
   if (by_voxel)
-    params.insert(params.end(), {"i", "j", "k"});
+    params = {"id", "i", "j", "k"};
+  else if (indexed)
+    params = {"id", "uvw", "sampling_mode", "voxel_data", "background"};
   else
-    params.insert(params.end(), {"uvw", "sampling_mode"});
-  if (indexed) params.insert(params.end(), {"voxel_data", "background"});
+    params = {"id", "uvw", "sampling_mode"};
   if (slopes) params.push_back("grad");
   if (name == "volume_store") params.push_back("value");
   if (!indexed && name != "volume_store") params.push_back("dtype");

@@ -44,10 +44,13 @@ std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args)
 }
 
 /// Whether a function is to run for one thread at a time: `@lanewise` in the library, `@wp.func(lanewise=True)` elsewhere.
-bool is_lanewise(const syntax::FunctionDef& def) {
+/// `@lanewise_values` are those of the library that only compute what a walk's result means: so in plain code, where that saves
+/// most of it, but not where they are differentiated or checked, which is done in the kernel's own body.
+bool is_lanewise(const syntax::FunctionDef& def, const Options& options) {
   for (const syntax::Expr* decorator : def.decorators) {
     const auto* name = decorator->as_if<syntax::NameExpr>();
     if (name && name->name == "lanewise") return true;
+    if (name && name->name == "lanewise_values") return !options.debug && !options.gradients;
     const auto* call = decorator->as_if<syntax::CallExpr>();
     if (!call) continue;
     for (const syntax::Keyword& keyword : call->keywords) {
@@ -118,7 +121,7 @@ const Instance* ModuleLowering::instantiate(const FunctionDecl& decl, std::span<
   auto function = std::make_unique<ir::Function>(fresh_name(decl.def->name), ir::FunctionKind::function);
   function->loc = decl.def->name_loc;
   function->from_library = decl.library;
-  function->lanewise = is_lanewise(*decl.def);
+  function->lanewise = is_lanewise(*decl.def, options_);
   if (decl.native.empty())
     FunctionLowering(*this, decl, *function).run(args, *patterns, instance);
   else

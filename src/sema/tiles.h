@@ -257,7 +257,7 @@ class Tiles {
   FunctionLowering& f_;
   ir::Builder& b_;
   const syntax::Node& at_;
-  const int threads_;             // of a block
+  const int threads_;            // of a block
   ir::Op* outermost_ = nullptr;  // of the loops that each() has open
   bool sharing_ = false;         // inside of a loop that threads share: what is made there is a thread's own
 };

@@ -166,8 +166,8 @@ void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int 
   const Type* element = w.type->element;
   const std::int64_t n = w.type->shape.back();
   const Window roots = make(element, {n});
-  library_call("_tile_twiddles_block", {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(),
-                                        thread_count()});
+  library_call("_tile_twiddles_block",
+               {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(), thread_count()});
   const Window scratch[] = {make(element, {n}), make(element, {n})};
   in_packed(w, [&](const Window& memory) {
     plain_loop(memory.type->count / n, [&](ir::Value* row) {

@@ -255,8 +255,8 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     const std::int64_t n = a.type->shape[0];
     const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
     const Shape& strides = work.type->strides;
-    library_call("_tile_cholesky_block", {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n),
-                                          thread(), thread_count()});
+    library_call("_tile_cholesky_block",
+                 {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n), thread(), thread_count()});
     each({n, n}, [&](Coords at) {  // nothing on the other side of the diagonal
       ir::Value* kept = b_.binary(upper ? OpCode::ge : OpCode::le, at[1], at[0]);
       put(target, at, b_.select(kept, get(work, at), f_.function_.zero(a.type->element)));
@@ -339,9 +339,9 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   };
   const bool written_once = once || threads_ > 1;
   const Window target = written_once ? inplace ? y : make(y.type->element, y.type->shape)
-                              : !inplace ? copy_of(y)
-                        : step     ? alone(y, y.type->element)
-                                   : y;
+                        : !inplace ? copy_of(y)
+                        : step       ? alone(y, y.type->element)
+                                     : y;
   if (both) {
     const bool given_upper = *mode == "upper";
     solve(y, target, false, given_upper);

@@ -16,7 +16,7 @@ class _TreeHead:
     groups: uint64
     nobodys: uint32
     node_count: uint32
-    group_count: uint32
+    reserved2: uint32
     entry_count: uint32
 
 
@@ -37,9 +37,12 @@ def _root_word(tree: uint64, root: int):
 
 
 def _group_root(tree: uint64, group: int):
-    first = uint32(0)
-    last = _fixed(tree, _TreeHead)[0].group_count
-    groups = _fixed(_fixed(tree, _TreeHead)[0].groups, _GroupRoot)
+    table = _fixed(tree, _TreeHead)[0].groups
+    groups = _fixed(table, _GroupRoot)
+    first = uint32(1)
+    last = uint32(0)
+    if table != uint64(0):
+        last = uint32(groups[0].group) + uint32(1)
     found = -1
     while first < last:
         middle = (first + last) / uint32(2)

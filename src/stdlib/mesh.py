@@ -109,6 +109,22 @@ def _corner_index(mesh: uint64, at: uint32):
     return min(i, count - uint32(1))
 
 
+_MESH_POINTS = uint64(32)  # where a mesh's descriptor has the addresses of its points and indices
+_MESH_INDICES = uint64(208)
+
+
+# For walks, which prefetch what the face is made of that they have found: indices, then points.
+
+
+def _indices_ahead(tree: uint64):
+    return _fixed(_fixed(tree - _MESH_TREE + _MESH_INDICES, uint64)[0], uint32)
+
+
+def _points_ahead(tree: uint64):
+    # Three words each.
+    return _fixed(_fixed(tree - _MESH_TREE + _MESH_POINTS, uint64)[0], uint32)
+
+
 def _face_corners(mesh: uint64, face: int):
     points = _fixed(mesh, _MeshHead)[0].points
     first = uint32(face) * uint32(3)

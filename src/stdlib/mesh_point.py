@@ -403,24 +403,23 @@ def _cross3(a, b):
     return vec3(_area(a[1], a[2], b[1], b[2]), _area(a[2], a[0], b[2], b[0]), _area(a[0], a[1], b[0], b[1]))
 
 
-def _point_query_of(mesh: uint64, p: vec3, face: int):
-    query = MeshQueryPoint()
-    if face >= 0:
-        x0, x1, x2 = _found_corners(mesh, face)
-        u, v = _closest_weights(p, x0, x1, x2, _edge_scale(mesh))
-        query.result = True
-        query.face = face
-        query.u = u
-        query.v = v
-    return query
+@lanewise_values
+def _found_weights(mesh: uint64, face: int, p: vec3):
+    x0, x1, x2 = _found_corners(mesh, face)
+    u, v = _closest_weights(p, x0, x1, x2, _edge_scale(mesh))
+    return u, v
 
 
 def mesh_query_point_no_sign(id, point, max_dist):
-    query = MeshQueryPoint()
     mesh = _handle("mesh", id)
+    face = -1
     if mesh != uint64(0):
-        query = _point_query_of(mesh, point, _walk_point(mesh, point, max_dist))
-    return query
+        face = _walk_point(mesh, point, max_dist)
+    u = 0.0
+    v = 0.0
+    if face >= 0:
+        u, v = _found_weights(mesh, face, point)
+    return MeshQueryPoint(result=face >= 0, sign=0.0, face=max(face, 0), u=u, v=v)
 
 
 def _unsigned_point_into(query: MeshQueryPoint, face: ref, bary_u: ref, bary_v: ref):

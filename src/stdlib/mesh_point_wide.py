@@ -69,6 +69,7 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
     numbers = empty(shape=(_WALKS,), dtype=uint32)  # which walk a state belongs to
     turns = empty(shape=(_WALKS,), dtype=uint32)  # states, in the order of turns
     live = min(_bit_count(which), uint32(_WALKS))
+    done = which
     none = type(vector(length=8, dtype=uint32))(_NODE_NONE)
     places = type(none)(uint32(0), uint32(1), uint32(2), uint32(3), uint32(4), uint32(5), uint32(6), uint32(7))
     turn = uint32(0)
@@ -197,6 +198,7 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
                 pops = False
                 if word != _NODE_NONE:
                     walks[numbers[at]].face = states[at].face
+                    _prefetch(_indices_ahead(walks[numbers[at]].tree), uint32(states[at].face) * uint32(3))
                 if which != uint32(0):
                     number = _trailing_zeros(which)
                     which = which & (which - uint32(1))
@@ -231,3 +233,13 @@ def _walk_points_wide(walks: array(dtype=_PointWalk), which: uint32):
         opens[at * uint32(2) + uint32(1)] = high
         turn += uint32(1)
         turn = where(turn >= live, uint32(0), turn)
+    while done != uint32(0):
+        number = _trailing_zeros(done)
+        done = done & (done - uint32(1))
+        if walks[number].face >= 0 and walks[number].face != walks[number].nobody:
+            indices = _indices_ahead(walks[number].tree)
+            points = _points_ahead(walks[number].tree)
+            corner = uint32(walks[number].face) * uint32(3)
+            _prefetch(points, indices[corner] * uint32(3))
+            _prefetch(points, indices[corner + uint32(1)] * uint32(3))
+            _prefetch(points, indices[corner + uint32(2)] * uint32(3))

@@ -1,7 +1,6 @@
 # Rays through meshes. The triangle test is Woop's (Watertight Ray/Triangle Intersection, 2013) with exact signs: the
 # longest axis of the ray becomes z, corners are sheared so that the ray is the z axis, and three areas of the plane say
-# where it passes. A walk returns a face or a number; t, u, v of the face are then computed by the same functions from
-# the mesh's own points, and differentiate (_ray_triangle_gradient).
+# where it passes. A walk returns a face or a number; what the face means to the ray is mesh_ray_found.py's.
 
 _NEAREST = 0  # the number of the nearest face, or -1
 _ANY = 1  # 0 if some face is met, else -1
@@ -33,9 +32,13 @@ class _Ray:
     scale: float
 
 
-def _ray_of(start: vec3, dir: vec3):
+def _longest_axis(dir: vec3):
     z = where(abs(dir[0]) > abs(dir[1]), uint32(0), uint32(1))
-    z = where(abs(dir[2]) > abs(dir[z]), uint32(2), z)
+    return where(abs(dir[2]) > abs(dir[z]), uint32(2), z)
+
+
+def _ray_of(start: vec3, dir: vec3):
+    z = _longest_axis(dir)
     x = where(z == uint32(2), uint32(0), z + uint32(1))
     y = where(x == uint32(2), uint32(0), x + uint32(1))
     scale = 1.0 / dir[z]
@@ -215,6 +218,7 @@ def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
     numbers = empty(shape=(_WALKS,), dtype=uint32)  # which walk a state belongs to
     turns = empty(shape=(_WALKS,), dtype=uint32)  # states, in the order of turns
     live = min(_bit_count(which), uint32(_WALKS))
+    done = which
     turn = uint32(0)
     while turn < live:
         states[turn].word = _NODE_NONE
@@ -312,6 +316,7 @@ def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
                 pops = False
                 if states[at].word != _NODE_NONE:
                     walks[numbers[at]].found = _ray_result(states[at].mode, states[at].found, states[at].side)
+                    _prefetch(_indices_ahead(walks[numbers[at]].tree), uint32(states[at].found) * uint32(3))
                 if which != uint32(0):
                     number = _trailing_zeros(which)
                     which = which & (which - uint32(1))
@@ -356,6 +361,16 @@ def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
         states[at].top = top
         turn += uint32(1)
         turn = where(turn >= live, uint32(0), turn)
+    while done != uint32(0):
+        number = _trailing_zeros(done)
+        done = done & (done - uint32(1))
+        if walks[number].mode == _NEAREST and walks[number].found >= 0:
+            indices = _indices_ahead(walks[number].tree)
+            points = _points_ahead(walks[number].tree)
+            first = uint32(walks[number].found) * uint32(3)
+            _prefetch(points, indices[first] * uint32(3))
+            _prefetch(points, indices[first + uint32(1)] * uint32(3))
+            _prefetch(points, indices[first + uint32(2)] * uint32(3))
 
 
 def _seen_by(ray: _Ray, start: vec3, p):
@@ -484,101 +499,3 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
                 top -= uint32(1)
                 word = _unstacked(stack[top], best)
     return _ray_result(mode, found, side)
-
-
-# Where on the ray a face is met that the walk found, and the weights of its first two corners.
-
-
-def _ray_triangle(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
-    ray = _ray_of(start, dir)
-    ax, ay, az = _seen_by(ray, start, x0)
-    bx, by, bz = _seen_by(ray, start, x1)
-    cx, cy, cz = _seen_by(ray, start, x2)
-    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
-    a, b, t = _ray_depth(u, v, w, az, bz, cz, ray.scale)
-    plain = _Ray(start=start, rate=_ray_rates(dir))
-    entry, met = _ray_own_box(plain, x0[0], x0[1], x0[2], x1[0], x1[1], x1[2], x2[0], x2[1], x2[2], inf)
-    return where(t < entry, entry, t), a, b
-
-
-def _ray_front(start: vec3, dir: vec3, x0: vec3, x1: vec3, x2: vec3):
-    # 1 if the ray meets the face from where it is counter-clockwise, else -1.
-    ray = _ray_of(start, dir)
-    ax, ay, az = _seen_by(ray, start, x0)
-    bx, by, bz = _seen_by(ray, start, x1)
-    cx, cy, cz = _seen_by(ray, start, x2)
-    u, v, w = _ray_areas(ax, ay, bx, by, cx, cy)
-    return where((u + v + w > 0.0) != (ray.scale < 0.0), 1.0, -1.0)
-
-
-def _ray_triangle_gradient(start, dir, x0, x1, x2, adj_t, adj_u, adj_v):
-    # With weights w and normal n: dt = n·(Σ wᵢ dxᵢ - dstart - t ddir) / (n·dir); what is left of the move lies in the
-    # face's plane and moves u and v. Edges are scaled so that small faces have normals.
-    if adj_t != 0.0 or adj_u != 0.0 or adj_v != 0.0:
-        t, u, v = _ray_triangle(start, dir, x0, x1, x2)
-        e0 = x0 - x2
-        e1 = x1 - x2
-        size = max(_longest_component(e0), _longest_component(e1))
-        if size > 0.0:
-            e0 = e0 / size
-            e1 = e1 / size
-            n = cross(e0, e1)
-            nn = dot(n, n)
-            steep = dot(n, dir)
-            if nn > 0.0 and steep != 0.0:
-                a = cross(e1, n) / (nn * size)
-                b = cross(n, e0) / (nn * size)
-                moved = n * ((adj_t + adj_u * dot(dir, a) + adj_v * dot(dir, b)) / steep) - a * adj_u - b * adj_v
-                adjoint[start] += -moved
-                adjoint[dir] += moved * -t
-                adjoint[x0] += moved * u
-                adjoint[x1] += moved * v
-                adjoint[x2] += moved * (1.0 - u - v)
-
-
-def _longest_component(x):
-    return max(max(abs(x[0]), abs(x[1])), abs(x[2]))
-
-
-def mesh_query_ray(id, start, dir, max_t, root):
-    query = MeshQueryRay()
-    mesh = _handle("mesh", id)
-    if mesh != uint64(0):
-        face = _walk_ray(mesh + _MESH_TREE, start, dir, max_t, root, _NEAREST)
-        if face >= 0:
-            x0, x1, x2 = _found_corners(mesh, face)
-            t, u, v = _ray_triangle(start, dir, x0, x1, x2)
-            query.result = True
-            query.face = face
-            query.t = t
-            query.u = u
-            query.v = v
-            query.sign = _ray_front(start, dir, x0, x1, x2)
-            query.normal = _face_normal(x0, x1, x2)
-    return query
-
-
-def _mesh_query_ray_into(id, start, dir, max_t, t: ref, bary_u: ref, bary_v: ref, sign: ref, normal: ref, face: ref, root):
-    query = mesh_query_ray(id, start, dir, max_t, root)
-    if query.result:
-        t = query.t
-        bary_u = query.u
-        bary_v = query.v
-        sign = query.sign
-        normal = query.normal
-        face = query.face
-    return query.result
-
-
-def mesh_query_ray_anyhit(id, start, dir, max_t, root):
-    mesh = _handle("mesh", id)
-    if mesh == uint64(0):
-        return False
-    return _walk_ray(mesh + _MESH_TREE, start, dir, max_t, root, _ANY) >= 0
-
-
-def mesh_query_ray_count_intersections(id, start, dir, root):
-    mesh = _handle("mesh", id)
-    if mesh == uint64(0):
-        return 0
-    return _walk_ray(mesh + _MESH_TREE, start, dir, inf, root, _COUNT)

@@ -17,8 +17,10 @@ def _inside_by_rays(tree: uint64, p: vec3):
 
 def mesh_query_point(id, point, max_dist):
     query = mesh_query_point_no_sign(id, point, max_dist)
+    sign = 0.0
     if query.result:
-        query.sign = where(_inside_by_rays(_handle("mesh", id) + _MESH_TREE, point), -1.0, 1.0)
+        sign = where(_inside_by_rays(_handle("mesh", id) + _MESH_TREE, point), -1.0, 1.0)
+    query.sign = sign
     return query
 
 
@@ -41,9 +43,11 @@ def _inside_by_parity(tree: uint64, p: vec3, samples: int, scale: float):
 
 def mesh_query_point_sign_parity(id, point, max_dist, n_sample, perturbation_scale):
     query = mesh_query_point_no_sign(id, point, max_dist)
+    sign = 0.0
     if query.result:
         tree = _handle("mesh", id) + _MESH_TREE
-        query.sign = where(_inside_by_parity(tree, point, n_sample, perturbation_scale), -1.0, 1.0)
+        sign = where(_inside_by_parity(tree, point, n_sample, perturbation_scale), -1.0, 1.0)
+    query.sign = sign
     return query
 
 
@@ -205,8 +209,10 @@ def _normal_votes_narrow(tree: uint64, p: vec3, limit: float, scale: float, reac
 
 def mesh_query_point_sign_normal(id, point, max_dist, epsilon):
     query = mesh_query_point_no_sign(id, point, max_dist)
+    sign = 0.0
     if query.result:
-        query.sign = where(_inside_by_normals(_handle("mesh", id), point, query.face, epsilon), -1.0, 1.0)
+        sign = where(_inside_by_normals(_handle("mesh", id), point, query.face, epsilon), -1.0, 1.0)
+    query.sign = sign
     return query
 
 

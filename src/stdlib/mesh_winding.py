@@ -5,7 +5,8 @@
 
 
 def _solid_angle(a: vec3, b: vec3, c: vec3):
-    # Half of it, from corners as seen from the point (van Oosterom and Strackee, 1983).
+    # Half of it, from corners as seen from the point (van Oosterom and Strackee, 1983). Faces that count for nothing have
+    # corners that are no numbers in leaves: they are not asked.
     la = length(a)
     lb = length(b)
     lc = length(c)
@@ -104,7 +105,8 @@ def _winding_wide(tree: uint64, p: vec3, accuracy: float):
                         x0 = vec3(blocks[at][k], blocks[at + uint32(1)][k], blocks[at + uint32(2)][k])
                         x1 = vec3(blocks[at + uint32(3)][k], blocks[at + uint32(4)][k], blocks[at + uint32(5)][k])
                         x2 = vec3(blocks[at + uint32(6)][k], blocks[at + uint32(7)][k], blocks[at + uint32(8)][k])
-                        near += _solid_angle(x0 - p, x1 - p, x2 - p)
+                        if not isnan(x0[0]):
+                            near += _solid_angle(x0 - p, x1 - p, x2 - p)
                 at += uint32(10)
         if top == uint32(0):
             going = False
@@ -149,7 +151,8 @@ def _winding_narrow(tree: uint64, p: vec3, accuracy: float):
                 x0 = vec3(c0[0], c0[1], c0[2])
                 x1 = vec3(c1[0], c1[1], c1[2])
                 x2 = vec3(c2[0], c2[1], c2[2])
-                sum += 2.0 * _solid_angle(x0 - p, x1 - p, x2 - p)
+                if not isnan(x0[0]):
+                    sum += 2.0 * _solid_angle(x0 - p, x1 - p, x2 - p)
                 at += uint32(3)
         if top == uint32(0):
             going = False
@@ -161,10 +164,12 @@ def _winding_narrow(tree: uint64, p: vec3, accuracy: float):
 
 def mesh_query_point_sign_winding_number(id, point, max_dist, accuracy, threshold):
     query = mesh_query_point_no_sign(id, point, max_dist)
+    sign = 0.0
     if query.result:
         tree = _handle("mesh", id, "winding") + _MESH_TREE
         if (_fixed(tree, _TreeHead)[0].flags & _TREE_WITH_MOMENTS) != uint32(0):
-            query.sign = where(_winding_number(tree, point, accuracy) > threshold, -1.0, 1.0)
+            sign = where(_winding_number(tree, point, accuracy) > threshold, -1.0, 1.0)
         else:
-            query.sign = where(_inside_by_rays(tree, point), -1.0, 1.0)
+            sign = where(_inside_by_rays(tree, point), -1.0, 1.0)
+    query.sign = sign
     return query

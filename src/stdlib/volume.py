@@ -3,6 +3,7 @@
 # were checked when the volume was made. Where a node has no child, its table holds a value for all voxels there.
 # Coordinates are those of index space: voxels have their centres at whole numbers.
 
+_VOLUME_GRID = 16
 _VOLUME_ROOT = 24
 _VOLUME_TILES = 32
 _VOLUME_LEAVES = 40
@@ -23,9 +24,10 @@ _VOLUME_TRANSLATION = 168
 _VOLUME_MATRIX_WIDE = 184
 _VOLUME_INVERSE_WIDE = 256
 _VOLUME_TRANSLATION_WIDE = 328
-_VOLUME_KNOWN_LEAVES = 352
-_VOLUME_KNOWN_LOW = 360
-_VOLUME_KNOWN_EXTENT = 372
+_VOLUME_PLACES = 352
+_VOLUME_PLACES_LOW = 360
+_VOLUME_PLACES_EXTENT = 372
+_VOLUME_PLACES_STEP = 384
 
 # How voxels get their indices: from the leaf's number, from the leaf's first index, or by counting active ones.
 _BY_LEAF = 1
@@ -91,20 +93,33 @@ def _volume_place(
     return place, leaf
 
 
-# The leaf that a voxel lies in, by a table that most volumes have; 0 if it does not tell.
-def _volume_known_leaf(volume: uint64, i: int, j: int, k: int, leaf_bytes: uint32):
-    low = _fixed(volume + uint64(_VOLUME_KNOWN_LOW), int)
-    extent = _fixed(volume + uint64(_VOLUME_KNOWN_EXTENT), uint32)
+# Where the table of places, which most volumes have, tells of a voxel, and of the places after it along each axis.
+def _volume_at(volume: uint64, i: int, j: int, k: int):
+    low = _fixed(volume + uint64(_VOLUME_PLACES_LOW), int)
+    extent = _fixed(volume + uint64(_VOLUME_PLACES_EXTENT), uint32)
+    step = _fixed(volume + uint64(_VOLUME_PLACES_STEP), uint32)
     x = uint32((i >> 3) - low[0])
     y = uint32((j >> 3) - low[1])
     z = uint32((k >> 3) - low[2])
-    leaf = uint64(0)
-    if x < extent[0] and y < extent[1] and z < extent[2]:
-        at = (x * extent[1] + y) * extent[2] + z
-        number = _fixed(_fixed(volume + uint64(_VOLUME_KNOWN_LEAVES), uint64)[0], uint32)[at]
-        if number != uint32(0):
-            leaf = _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0] + uint64(number - uint32(1)) * uint64(leaf_bytes)
-    return leaf
+    known = (x < extent[0]) & (y < extent[1]) & (z < extent[2])
+    return known, x * step[0] + y * step[1] + z
+
+
+def _volume_entry(volume: uint64, at: uint32):
+    return _fixed(_fixed(volume + uint64(_VOLUME_PLACES), uint64)[0], uint32)[at]
+
+
+# An entry below zero tells where the value lies that all voxels there have, in words; others are numbers of leaves.
+def _volume_is_leaf(entry: uint32):
+    return int(entry) >= 0
+
+
+def _volume_leaf(volume: uint64, number: uint32, leaf_bytes: uint32):
+    return _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0] + uint64(number) * uint64(leaf_bytes)
+
+
+def _volume_one_value(volume: uint64, entry: uint32):
+    return _fixed(volume + uint64(_VOLUME_GRID), uint64)[0] + (uint64(entry << uint32(1)) << uint64(1))
 
 
 def _volume_walk(volume: uint64, i: int, j: int, k: int, like):
@@ -124,9 +139,13 @@ def _volume_walk(volume: uint64, i: int, j: int, k: int, like):
 
 
 def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
-    place = _volume_known_leaf(volume, i, j, k, _grid_layout("leaf_bytes", type(like)))
-    leaf = True
-    if place == uint64(0):
+    known, at = _volume_at(volume, i, j, k)
+    if known:
+        entry = _volume_entry(volume, at)
+        leaf = _volume_is_leaf(entry)
+        place = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
+        place = where(leaf, place, _volume_one_value(volume, entry))
+    else:
         place, leaf = _volume_walk(volume, i, j, k, like)
     return place, leaf
 
@@ -145,11 +164,20 @@ def _volume_fits(volume: uint64, like):
 
 
 def _volume_value(volume: uint64, i: int, j: int, k: int, like):
-    place, leaf = _volume_place_of(volume, i, j, k, like)
-    if leaf:
-        place += uint64(_grid_layout("leaf_table", type(like)))
-        place += uint64(_volume_voxel(i, j, k) * _grid_layout("value_bytes", type(like)))
-    return _voxels(place, type(like))[0]
+    known, at = _volume_at(volume, i, j, k)
+    voxel = _volume_voxel(i, j, k)
+    if known:
+        entry = _volume_entry(volume, at)
+        if _volume_is_leaf(entry):
+            value = _volume_in_leaf(volume, entry, voxel, like)
+        else:
+            value = _voxels(_volume_one_value(volume, entry), type(like))[0]
+    else:
+        place, in_leaf = _volume_walk(volume, i, j, k, like)
+        if in_leaf:
+            place += uint64(_grid_layout("leaf_table", type(like)) + voxel * _grid_layout("value_bytes", type(like)))
+        value = _voxels(place, type(like))[0]
+    return value
 
 
 def _volume_lookup(id: uint64, i: int, j: int, k: int, dtype, unit):
@@ -169,124 +197,146 @@ def _volume_store(id: uint64, i: int, j: int, k: int, value):
             _voxels(place, type(value), "written")[0] = value
 
 
-# The whole number below, and how far it is to there; endless coordinates lie at the end of space, on a voxel.
-def _volume_part(x: float):
-    low = floor(x)
-    return int(low), where(isinf(x), 0.0, x - low)
-
-
 def _volume_nearest(uvw: vec3):
     return int(round(uvw[0])), int(round(uvw[1])), int(round(uvw[2]))
 
 
-# The axes along which the voxels around a place reach into other leaves: bits 4, 2, 1.
-def _volume_crossing(i: int, j: int, k: int):
-    crossing = 0
-    if (i & 7) == 7:
-        crossing = 4
-    if (j & 7) == 7:
-        crossing |= 2
-    if (k & 7) == 7:
-        crossing |= 1
-    return crossing
+# The axes along which the voxels around one reach into other leaves, those whose three bits of its number are set: bits 64, 8, 1.
+def _volume_crossing(voxel: uint32):
+    return voxel & (voxel >> uint32(1)) & (voxel >> uint32(2)) & uint32(0x49)
 
 
-# The eight voxels around a place: most often all in one leaf, which the table knows.
-def _volume_corners(volume: uint64, i: int, j: int, k: int, like):
-    known = _volume_known_leaf(volume, i, j, k, _grid_layout("leaf_bytes", type(like)))
-    crossing = _volume_crossing(i, j, k)
-    if known != uint64(0) and crossing == 0:
-        voxels = _voxels(known + uint64(_grid_layout("leaf_table", type(like))), type(like))
-        at = _volume_voxel(i, j, k)
-        return (
-            voxels[at],
-            voxels[at + uint32(1)],
-            voxels[at + uint32(8)],
-            voxels[at + uint32(9)],
-            voxels[at + uint32(64)],
-            voxels[at + uint32(65)],
-            voxels[at + uint32(72)],
-            voxels[at + uint32(73)],
-        )
-    return _volume_other_corners(volume, i, j, k, known, crossing, like)
+# The eight voxels around a place, and how far it is from the first one along each axis. Endless coordinates lie at the end of
+# space, on a voxel; no table reaches that far.
+def _volume_around(volume: uint64, uvw: vec3, like):
+    low_x = floor(uvw[0])
+    low_y = floor(uvw[1])
+    low_z = floor(uvw[2])
+    i = int(low_x)
+    j = int(low_y)
+    k = int(low_z)
+    x = uvw[0] - low_x
+    y = uvw[1] - low_y
+    z = uvw[2] - low_z
+    known, at = _volume_at(volume, i, j, k)
+    if known:
+        a, b, c, d, e, f, g, h = _volume_corners(volume, at, _volume_voxel(i, j, k), like)
+    else:
+        x, y, z = _volume_parts(uvw, x, y, z)
+        a, b, c, d, e, f, g, h = _volume_far_corners(volume, i, j, k, like)
+    return a, b, c, d, e, f, g, h, x, y, z
 
 
-def _volume_other_corners(volume: uint64, i: int, j: int, k: int, known: uint64, crossing: int, like):
-    place = known
-    leaf = True
-    if known == uint64(0):
-        place, leaf = _volume_walk(volume, i, j, k, like)
-    if crossing == 4 or crossing == 2 or crossing == 1:
-        return _volume_near_corners(volume, i, j, k, place, leaf, crossing, like)
-    return _volume_far_corners(volume, i, j, k, place, leaf, crossing, like)
+def _volume_parts(uvw: vec3, x: float, y: float, z: float):
+    return where(isinf(uvw[0]), 0.0, x), where(isinf(uvw[1]), 0.0, y), where(isinf(uvw[2]), 0.0, z)
+
+
+# At the end of space as well, slopes are those of the voxels there.
+def _volume_parts_gradient(uvw, x, y, z, adj_x, adj_y, adj_z):
+    adjoint[x] += adj_x
+    adjoint[y] += adj_y
+    adjoint[z] += adj_z
+
+
+# By the table: most often all in one leaf.
+def _volume_corners(volume: uint64, at: uint32, voxel: uint32, like):
+    entry = _volume_entry(volume, at)
+    if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
+        leaf = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
+        voxels = _voxels(leaf + uint64(_grid_layout("leaf_table", type(like))), type(like))
+        a = voxels[voxel]
+        b = voxels[voxel + uint32(1)]
+        c = voxels[voxel + uint32(8)]
+        d = voxels[voxel + uint32(9)]
+        e = voxels[voxel + uint32(64)]
+        f = voxels[voxel + uint32(65)]
+        g = voxels[voxel + uint32(72)]
+        h = voxels[voxel + uint32(73)]
+    else:
+        a, b, c, d, e, f, g, h = _volume_table_corners(volume, at, voxel, like)
+    return a, b, c, d, e, f, g, h
 
 
 # Values inside of a grid have no gradient.
-def _volume_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+def _volume_corners_gradient(volume, at, voxel, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
     pass
 
 
-# The same across one side of a leaf: four voxels here, four there.
-def _volume_near_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
-    x1 = i + (crossing >> 2)
-    y1 = j + ((crossing >> 1) & 1)
-    z1 = k + (crossing & 1)
-    second = _volume_known_leaf(volume, x1, y1, z1, _grid_layout("leaf_bytes", type(like)))
-    second_leaf = True
-    if second == uint64(0):
-        second, second_leaf = _volume_walk(volume, x1, y1, z1, like)
-    size = _grid_layout("value_bytes", type(like))
-    here = first
-    step = uint32(0)
-    if first_leaf:
-        here += uint64(_grid_layout("leaf_table", type(like)))
-        step = size
-    there = second
-    other = uint32(0)
-    if second_leaf:
-        there += uint64(_grid_layout("leaf_table", type(like)))
-        other = size
-    along_x = crossing == 4
-    along_y = crossing == 2
-    along_z = crossing == 1
-    # Steps along x, y and z lead to the second leaf where they cross.
-    at = _volume_voxel(i, j, k)
-    x = _volume_voxel(i + 1, j, k)
-    y = _volume_voxel(i, j + 1, k)
-    z = _volume_voxel(i, j, k + 1)
-    xy = (x & uint32(0x1C0)) | (y & uint32(0x3F))
-    b = z
-    c = y
-    d = (y & uint32(0x1F8)) | (z & uint32(7))
-    e = x
-    f = (x & uint32(0x1F8)) | (z & uint32(7))
-    g = xy
-    h = (xy & uint32(0x1F8)) | (z & uint32(7))
+def _volume_far_corners_gradient(volume, i, j, k, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    pass
+
+
+# Steps along x, y and z from a voxel, in voxels, and in entries of the table.
+def _volume_steps(volume: uint64, voxel: uint32):
+    step = _fixed(volume + uint64(_VOLUME_PLACES_STEP), uint32)
+    crossing = _volume_crossing(voxel)
+    x = crossing >> uint32(6)
+    y = (crossing >> uint32(3)) & uint32(1)
+    z = crossing & uint32(1)
     return (
-        _volume_side(here, step, there, other, at, False, like),
-        _volume_side(here, step, there, other, b, along_z, like),
-        _volume_side(here, step, there, other, c, along_y, like),
-        _volume_side(here, step, there, other, d, along_y or along_z, like),
-        _volume_side(here, step, there, other, e, along_x, like),
-        _volume_side(here, step, there, other, f, along_x or along_z, like),
-        _volume_side(here, step, there, other, g, along_x or along_y, like),
-        _volume_side(here, step, there, other, h, True, like),
+        uint32(64) - (x << uint32(9)),
+        uint32(8) - (y << uint32(6)),
+        uint32(1) - (z << uint32(3)),
+        x * step[0],
+        y * step[1],
+        z,
     )
 
 
-def _volume_side(here: uint64, step: uint32, there: uint64, other: uint32, voxel: uint32, crossed: bool, like):
-    return _voxels(where(crossed, there + uint64(voxel * other), here + uint64(voxel * step)), type(like))[0]
+# The same across leaves, and where there is none.
+def _volume_table_corners(volume: uint64, at: uint32, voxel: uint32, like):
+    x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
+    at_b = _volume_entry(volume, at + to_z)
+    at_c = _volume_entry(volume, at + to_y)
+    at_d = _volume_entry(volume, at + to_y + to_z)
+    at_e = _volume_entry(volume, at + to_x)
+    at_f = _volume_entry(volume, at + to_x + to_z)
+    at_g = _volume_entry(volume, at + to_x + to_y)
+    at_h = _volume_entry(volume, at + to_x + to_y + to_z)
+    at_a = _volume_entry(volume, at)
+    if _volume_is_leaf(at_a | at_b | at_c | at_d | at_e | at_f | at_g | at_h):
+        a = _volume_in_leaf(volume, at_a, voxel, like)
+        b = _volume_in_leaf(volume, at_b, voxel + z, like)
+        c = _volume_in_leaf(volume, at_c, voxel + y, like)
+        d = _volume_in_leaf(volume, at_d, voxel + y + z, like)
+        e = _volume_in_leaf(volume, at_e, voxel + x, like)
+        f = _volume_in_leaf(volume, at_f, voxel + x + z, like)
+        g = _volume_in_leaf(volume, at_g, voxel + x + y, like)
+        h = _volume_in_leaf(volume, at_h, voxel + x + y + z, like)
+    else:
+        a = _volume_in_any(volume, at_a, voxel, like)
+        b = _volume_in_any(volume, at_b, voxel + z, like)
+        c = _volume_in_any(volume, at_c, voxel + y, like)
+        d = _volume_in_any(volume, at_d, voxel + y + z, like)
+        e = _volume_in_any(volume, at_e, voxel + x, like)
+        f = _volume_in_any(volume, at_f, voxel + x + z, like)
+        g = _volume_in_any(volume, at_g, voxel + x + y, like)
+        h = _volume_in_any(volume, at_h, voxel + x + y + z, like)
+    return a, b, c, d, e, f, g, h
 
 
-# The same across leaves: each of them, `part` on from the first, is looked for once.
-def _volume_far_corners(volume: uint64, i: int, j: int, k: int, first: uint64, first_leaf: bool, crossing: int, like):
+# A voxel of a leaf.
+def _volume_in_leaf(volume: uint64, number: uint32, voxel: uint32, like):
+    leaf = _volume_leaf(volume, number, _grid_layout("leaf_bytes", type(like)))
+    return _voxels(leaf + uint64(_grid_layout("leaf_table", type(like))), type(like))[voxel]
+
+
+# A voxel that an entry tells of: by address, without branches.
+def _volume_in_any(volume: uint64, entry: uint32, voxel: uint32, like):
+    leaf = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
+    leaf += uint64(_grid_layout("leaf_table", type(like))) + uint64(voxel) * uint64(_grid_layout("value_bytes", type(like)))
+    return _voxels(where(_volume_is_leaf(entry), leaf, _volume_one_value(volume, entry)), type(like))[0]
+
+
+# The same without the table: each leaf, `part` on from the first, is looked for once.
+def _volume_far_corners(volume: uint64, i: int, j: int, k: int, like):
     found = empty(shape=8, dtype=type(like))
+    crossing = _volume_crossed_parts(i, j, k)
     inside = crossing ^ 7
-    place = first
-    leaf = first_leaf
     part = 0
     parts = True
     while parts:
+        place, leaf = _volume_place_of(volume, i + (part >> 2), j + ((part >> 1) & 1), k + (part & 1), like)
         inner = 0
         corners = True
         while corners:
@@ -300,9 +350,13 @@ def _volume_far_corners(volume: uint64, i: int, j: int, k: int, first: uint64, f
             corners = inner != 0
         part = (part - crossing) & crossing
         parts = part != 0
-        if parts:
-            place, leaf = _volume_place_of(volume, i + (part >> 2), j + ((part >> 1) & 1), k + (part & 1), like)
     return found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
+
+
+# The axes along which leaves are crossed, as bits 4, 2, 1 of the numbers of corners.
+def _volume_crossed_parts(i: int, j: int, k: int):
+    crossing = int(_volume_crossing(_volume_voxel(i, j, k)))
+    return ((crossing >> 4) | (crossing >> 2) | crossing) & 7
 
 
 def _volume_mix(a, b, w):
@@ -310,10 +364,7 @@ def _volume_mix(a, b, w):
 
 
 def _volume_linear(volume: uint64, uvw: vec3, like, unit):
-    i, x = _volume_part(uvw[0])
-    j, y = _volume_part(uvw[1])
-    k, z = _volume_part(uvw[2])
-    a, b, c, d, e, f, g, h = _volume_corners(volume, i, j, k, like)
+    a, b, c, d, e, f, g, h, x, y, z = _volume_around(volume, uvw, like)
     return _volume_blend(a, b, c, d, e, f, g, h, type(unit)(x), type(unit)(y), type(unit)(z))
 
 
@@ -321,6 +372,28 @@ def _volume_blend(a, b, c, d, e, f, g, h, x, y, z):
     low = _volume_mix(_volume_mix(a, b, z), _volume_mix(c, d, z), y)
     high = _volume_mix(_volume_mix(e, f, z), _volume_mix(g, h, z), y)
     return _volume_mix(low, high, x)
+
+
+# Slopes are mixed from differences; what lies where the adjoint is zero adds nothing, though its slope may be endless.
+def _volume_blend_gradient(a, b, c, d, e, f, g, h, x, y, z, adj):
+    low = adj * (type(x)(1) - x)
+    high = adj * x
+    low_near = low * (type(x)(1) - y)
+    low_far = low * y
+    high_near = high * (type(x)(1) - y)
+    high_far = high * y
+    adjoint[a] += low_near * (type(x)(1) - z)
+    adjoint[b] += low_near * z
+    adjoint[c] += low_far * (type(x)(1) - z)
+    adjoint[d] += low_far * z
+    adjoint[e] += high_near * (type(x)(1) - z)
+    adjoint[f] += high_near * z
+    adjoint[g] += high_far * (type(x)(1) - z)
+    adjoint[h] += high_far * z
+    along_x, along_y, along_z = _volume_slopes(a, b, c, d, e, f, g, h, x, y, z)
+    adjoint[x] += _volume_slope(along_x, adj)
+    adjoint[y] += _volume_slope(along_y, adj)
+    adjoint[z] += _volume_slope(along_z, adj)
 
 
 # The slopes along the three axes.
@@ -358,10 +431,7 @@ def _volume_sample_slopes(id: uint64, uvw: vec3, sampling_mode: int, dtype, unit
     volume = _handle("volume", id)
     if _volume_fits(volume, dtype):
         if sampling_mode == 1:
-            i, x = _volume_part(uvw[0])
-            j, y = _volume_part(uvw[1])
-            k, z = _volume_part(uvw[2])
-            a, b, c, d, e, f, g, h = _volume_corners(volume, i, j, k, dtype)
+            a, b, c, d, e, f, g, h, x, y, z = _volume_around(volume, uvw, dtype)
             u = type(unit)(x)
             v = type(unit)(y)
             w = type(unit)(z)

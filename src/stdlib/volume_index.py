@@ -9,54 +9,67 @@ def volume_voxel_count(id: uint64):
     return _fixed(volume + uint64(_VOLUME_VOXELS), int)[0]
 
 
-def _volume_leaf_index(volume: uint64, leaf: uint64, voxel: uint32, indexing: uint32):
+# The index of a voxel in a leaf, of which both the address and the number are known.
+def _volume_leaf_index(leaf: uint64, number: uint32, voxel: uint32, indexing: uint32):
     if indexing == uint32(_BY_LEAF):
-        leaves = _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0]
-        number = (leaf - leaves) / uint64(_fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
         return (int(number) << 9) + int(voxel)
     first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
     if indexing == uint32(_BY_FIRST):
         return first + int(voxel)
-    # Active voxels before this one: those of the words before (nine bits each) and those before it in its word.
+    return _volume_count(leaf, voxel)
+
+
+# The index of a voxel in a leaf whose active voxels are counted; -1 if it is not active. Before it are the active voxels of the
+# words before, and those before it in its word.
+def _volume_count(leaf: uint64, voxel: uint32):
     word = voxel >> uint32(6)
     bits = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
     bit = uint64(1) << uint64(voxel & uint32(63))
-    if (bits & bit) == uint64(0):
-        return -1
-    before = bit_count(bits & (bit - uint64(1)))
-    if word != uint32(0):
-        prefix = _fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0]
-        before += int((prefix >> uint64((word - uint32(1)) * uint32(9))) & uint64(511))
-    return first + before
+    first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
+    before = _volume_words_before(_fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0], word)
+    return where((bits & bit) == uint64(0), -1, first + before + bit_count(bits & (bit - uint64(1))))
 
 
-# Where a voxel lies, in a grid of any type.
-def _volume_any_place(volume: uint64, i: int, j: int, k: int):
-    place = _volume_known_leaf(volume, i, j, k, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-    leaf = True
-    if place == uint64(0):
-        place, leaf = _volume_place(
-            volume,
-            i,
-            j,
-            k,
-            _fixed(volume + uint64(_VOLUME_BACKGROUND), uint32)[0],
-            _fixed(volume + uint64(_VOLUME_TILE_BYTES), uint32)[0],
-            _fixed(volume + uint64(_VOLUME_TILE_VALUE), uint32)[0],
-            _fixed(volume + uint64(_VOLUME_STRIDE), uint32)[0],
-            _fixed(volume + uint64(_VOLUME_UPPER_TABLE), uint32)[0],
-            _fixed(volume + uint64(_VOLUME_LOWER_TABLE), uint32)[0],
-        )
-    return place, leaf
+def _volume_counted_index(volume: uint64, number: uint32, voxel: uint32):
+    return _volume_count(_volume_leaf(volume, number, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0]), voxel)
 
 
-# The index of a voxel of a leaf, or of all voxels that are one tile.
-def _volume_index_at(volume: uint64, place: uint64, leaf: bool, voxel: uint32, indexing: uint32):
+# The index of a voxel in a grid of any type, by a walk.
+def _volume_walked_index(volume: uint64, i: int, j: int, k: int, indexing: uint32):
+    place, leaf = _volume_place(
+        volume,
+        i,
+        j,
+        k,
+        _fixed(volume + uint64(_VOLUME_BACKGROUND), uint32)[0],
+        _fixed(volume + uint64(_VOLUME_TILE_BYTES), uint32)[0],
+        _fixed(volume + uint64(_VOLUME_TILE_VALUE), uint32)[0],
+        _fixed(volume + uint64(_VOLUME_STRIDE), uint32)[0],
+        _fixed(volume + uint64(_VOLUME_UPPER_TABLE), uint32)[0],
+        _fixed(volume + uint64(_VOLUME_LOWER_TABLE), uint32)[0],
+    )
     if leaf:
-        return _volume_leaf_index(volume, place, voxel, indexing)
+        bytes_in = place - _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0]
+        number = uint32(bytes_in / uint64(_fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0]))
+        return _volume_leaf_index(place, number, _volume_voxel(i, j, k), indexing)
+    return _volume_one_index(place, indexing)
+
+
+# The index of all voxels that are one tile.
+def _volume_one_index(place: uint64, indexing: uint32):
     if indexing == uint32(_BY_LEAF):
         return -1
     return int(_fixed(place, uint32)[0]) - 1
+
+
+# By an entry of the table.
+def _volume_entry_index(volume: uint64, entry: uint32, voxel: uint32, indexing: uint32):
+    if _volume_is_leaf(entry):
+        leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
+        index = _volume_leaf_index(leaf, entry, voxel, indexing)
+    else:
+        index = _volume_one_index(_volume_one_value(volume, entry), indexing)
+    return index
 
 
 def _volume_indexing(volume: uint64):
@@ -71,42 +84,87 @@ def volume_lookup_index(id: uint64, i: int, j: int, k: int):
     indexing = _volume_indexing(volume)
     if indexing == uint32(0):
         return -1
-    place, leaf = _volume_any_place(volume, i, j, k)
-    return _volume_index_at(volume, place, leaf, _volume_voxel(i, j, k), indexing)
+    return _volume_index(volume, i, j, k, indexing)
 
 
-# The indices of the eight voxels around a place: most often all in one leaf, which the table knows.
-def _volume_corner_indices(volume: uint64, i: int, j: int, k: int):
+def _volume_index(volume: uint64, i: int, j: int, k: int, indexing: uint32):
+    known, at = _volume_at(volume, i, j, k)
+    if known:
+        index = _volume_entry_index(volume, _volume_entry(volume, at), _volume_voxel(i, j, k), indexing)
+    else:
+        index = _volume_walked_index(volume, i, j, k, indexing)
+    return index
+
+
+# The indices of the eight voxels around a place, and how far it is from the first one along each axis.
+def _volume_indices_around(volume: uint64, uvw: vec3):
+    low_x = floor(uvw[0])
+    low_y = floor(uvw[1])
+    low_z = floor(uvw[2])
+    i = int(low_x)
+    j = int(low_y)
+    k = int(low_z)
+    x = uvw[0] - low_x
+    y = uvw[1] - low_y
+    z = uvw[2] - low_z
     indexing = _volume_indexing(volume)
-    known = uint64(0)
+    known = False
+    at = uint32(0)
     if indexing != uint32(0):
-        known = _volume_known_leaf(volume, i, j, k, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-    crossing = _volume_crossing(i, j, k)
-    if known != uint64(0) and crossing == 0:
-        return _volume_inner_indices(volume, known, i, j, k, indexing)
-    return _volume_far_indices(volume, i, j, k, crossing, indexing)
+        known, at = _volume_at(volume, i, j, k)
+    if known:
+        a, b, c, d, e, f, g, h = _volume_corner_indices(volume, i, j, k, at, indexing)
+    else:
+        x, y, z = _volume_parts(uvw, x, y, z)
+        a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
+    return a, b, c, d, e, f, g, h, x, y, z
 
 
-def _volume_inner_indices(volume: uint64, leaf: uint64, i: int, j: int, k: int, indexing: uint32):
-    at = _volume_voxel(i, j, k)
-    if indexing != uint32(_BY_COUNT):
-        first = _volume_leaf_index(volume, leaf, at, indexing)
-        return first, first + 1, first + 8, first + 9, first + 64, first + 65, first + 72, first + 73
-    # The voxels of one i are one word of the mask. Those before one of them are those before its word and in it; of two
-    # neighbours along k the second has as many before it, and the first if that is active.
-    word = at >> uint32(6)
-    bit = uint64(at & uint32(63))
-    prefix = _fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0]
-    first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
-    low = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
-    high = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word + uint32(1)]
-    before = first + _volume_words_before(prefix, word)
-    after = first + _volume_words_before(prefix, word + uint32(1))
-    one = uint64(1)
-    a, b = _volume_pair(low >> bit, before + bit_count(low & ((one << bit) - one)))
-    c, d = _volume_pair(low >> (bit + uint64(8)), before + bit_count(low & ((one << (bit + uint64(8))) - one)))
-    e, f = _volume_pair(high >> bit, after + bit_count(high & ((one << bit) - one)))
-    g, h = _volume_pair(high >> (bit + uint64(8)), after + bit_count(high & ((one << (bit + uint64(8))) - one)))
+# By the table: most often all in one leaf.
+def _volume_corner_indices(volume: uint64, i: int, j: int, k: int, at: uint32, indexing: uint32):
+    voxel = _volume_voxel(i, j, k)
+    entry = _volume_entry(volume, at)
+    if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
+        leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
+        a, b, c, d, e, f, g, h = _volume_inner_indices(leaf, entry, voxel, indexing)
+    else:
+        a, b, c, d, e, f, g, h = _volume_table_indices(volume, i, j, k, at, voxel, indexing)
+    return a, b, c, d, e, f, g, h
+
+
+def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: uint32):
+    a = -1
+    b = -1
+    c = -1
+    d = -1
+    e = -1
+    f = -1
+    g = -1
+    h = -1
+    if indexing == uint32(_BY_COUNT):
+        # The voxels of one i are one word of the mask. Where none of the eight is active, there is nothing to count.
+        word = at >> uint32(6)
+        bit = uint64(at & uint32(63))
+        low = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
+        high = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word + uint32(1)]
+        if ((low | high) & (uint64(0x303) << bit)) != uint64(0):
+            prefix = _fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0]
+            first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
+            before = first + _volume_words_before(prefix, word)
+            after = first + _volume_words_before(prefix, word + uint32(1))
+            a, b = _volume_pair(low, bit, before)
+            c, d = _volume_pair(low, bit + uint64(8), before)
+            e, f = _volume_pair(high, bit, after)
+            g, h = _volume_pair(high, bit + uint64(8), after)
+    else:
+        a = _volume_leaf_index(leaf, number, at, indexing)
+        b = a + 1
+        c = a + 8
+        d = a + 9
+        e = a + 64
+        f = a + 65
+        g = a + 72
+        h = a + 73
     return a, b, c, d, e, f, g, h
 
 
@@ -116,44 +174,114 @@ def _volume_words_before(prefix: uint64, word: uint32):
     return where(word == uint32(0), 0, int((prefix >> shift) & uint64(511)))
 
 
-# The indices of the voxels of bits 0 and 1, of which the first would be `next`; -1 where they are not active.
-def _volume_pair(bits: uint64, next: int):
+# The indices of two neighbours along k, whose bits are next to each other in a word: those before the word, and before them in
+# it; the second has one more before it if the first is active. -1 where they are not.
+def _volume_pair(word: uint64, bit: uint64, before: int):
+    next = before + bit_count(word & ((uint64(1) << bit) - uint64(1)))
+    bits = word >> bit
     first = int(bits & uint64(1))
     second = (bits & uint64(2)) != uint64(0)
     return where(first != 0, next, -1), where(second, next + first, -1)
 
 
-# The same across leaves, or without the table: each leaf is looked for once, as in _volume_far_corners.
-def _volume_far_indices(volume: uint64, i: int, j: int, k: int, crossing: int, indexing: uint32):
+def _volume_counted_pair(volume: uint64, number: uint32, voxel: uint32):
+    leaf = _volume_leaf(volume, number, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
+    word = voxel >> uint32(6)
+    before = _volume_words_before(_fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0], word)
+    before += int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
+    return _volume_pair(_fixed(leaf + uint64(_LEAF_MASK), uint64)[word], uint64(voxel & uint32(63)), before)
+
+
+# The same across leaves, and where there is none; there all eight have one index most often.
+def _volume_table_indices(volume: uint64, i: int, j: int, k: int, at: uint32, voxel: uint32, indexing: uint32):
+    x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
+    at_a = _volume_entry(volume, at)
+    at_b = _volume_entry(volume, at + to_z)
+    at_c = _volume_entry(volume, at + to_y)
+    at_d = _volume_entry(volume, at + to_y + to_z)
+    at_e = _volume_entry(volume, at + to_x)
+    at_f = _volume_entry(volume, at + to_x + to_z)
+    at_g = _volume_entry(volume, at + to_x + to_y)
+    at_h = _volume_entry(volume, at + to_x + to_y + to_z)
+    differ = (at_a ^ at_b) | (at_a ^ at_c) | (at_a ^ at_d) | (at_a ^ at_e) | (at_a ^ at_f) | (at_a ^ at_g) | (at_a ^ at_h)
+    if (differ == uint32(0)) & (not _volume_is_leaf(at_a)):
+        a = _volume_one_index(_volume_one_value(volume, at_a), indexing)
+        b = a
+        c = a
+        d = a
+        e = a
+        f = a
+        g = a
+        h = a
+    else:
+        if (indexing == uint32(_BY_COUNT)) & _volume_is_leaf(at_a | at_b | at_c | at_d | at_e | at_f | at_g | at_h):
+            if to_z == uint32(0):
+                a, b = _volume_counted_pair(volume, at_a, voxel)
+                c, d = _volume_counted_pair(volume, at_c, voxel + y)
+                e, f = _volume_counted_pair(volume, at_e, voxel + x)
+                g, h = _volume_counted_pair(volume, at_g, voxel + x + y)
+            else:
+                a = _volume_counted_index(volume, at_a, voxel)
+                b = _volume_counted_index(volume, at_b, voxel + z)
+                c = _volume_counted_index(volume, at_c, voxel + y)
+                d = _volume_counted_index(volume, at_d, voxel + y + z)
+                e = _volume_counted_index(volume, at_e, voxel + x)
+                f = _volume_counted_index(volume, at_f, voxel + x + z)
+                g = _volume_counted_index(volume, at_g, voxel + x + y)
+                h = _volume_counted_index(volume, at_h, voxel + x + y + z)
+        else:
+            a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
+    return a, b, c, d, e, f, g, h
+
+
+# The same one by one.
+def _volume_far_indices(volume: uint64, i: int, j: int, k: int, indexing: uint32):
     found = empty(shape=8, dtype=int)
-    inside = crossing ^ 7
-    part = 0
-    parts = True
-    while parts:
-        place = uint64(0)
-        leaf = False
+    for corner in range(8):
+        index = -1
         if indexing != uint32(0):
-            place, leaf = _volume_any_place(volume, i + (part >> 2), j + ((part >> 1) & 1), k + (part & 1))
-        inner = 0
-        corners = True
-        while corners:
-            corner = part | inner
-            index = -1
-            if indexing != uint32(0):
-                voxel = _volume_voxel(i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1))
-                index = _volume_index_at(volume, place, leaf, voxel, indexing)
-            found[corner] = index
-            inner = (inner - inside) & inside
-            corners = inner != 0
-        part = (part - crossing) & crossing
-        parts = part != 0
+            index = _volume_index(volume, i + (corner >> 2), j + ((corner >> 1) & 1), k + (corner & 1), indexing)
+        found[corner] = index
     return found[0], found[1], found[2], found[3], found[4], found[5], found[6], found[7]
 
 
 def _volume_row(rows, index: int, background):
-    if index < 0:
-        return background
-    return rows[uint32(index)]
+    row = background
+    if index >= 0:
+        row = rows[uint32(index)]
+    return row
+
+
+# Of eight voxels: most often all have a row, or none.
+def _volume_rows(rows, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt: int, ht: int, background):
+    a = background
+    b = background
+    c = background
+    d = background
+    e = background
+    f = background
+    g = background
+    h = background
+    if (at | bt | ct | dt | et | ft | gt | ht) >= 0:
+        a = rows[uint32(at)]
+        b = rows[uint32(bt)]
+        c = rows[uint32(ct)]
+        d = rows[uint32(dt)]
+        e = rows[uint32(et)]
+        f = rows[uint32(ft)]
+        g = rows[uint32(gt)]
+        h = rows[uint32(ht)]
+    else:
+        if (at & bt & ct & dt & et & ft & gt & ht) >= 0:
+            a = _volume_row(rows, at, background)
+            b = _volume_row(rows, bt, background)
+            c = _volume_row(rows, ct, background)
+            d = _volume_row(rows, dt, background)
+            e = _volume_row(rows, et, background)
+            f = _volume_row(rows, ft, background)
+            g = _volume_row(rows, gt, background)
+            h = _volume_row(rows, ht, background)
+    return a, b, c, d, e, f, g, h
 
 
 def _volume_sample_index(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, background, unit):
@@ -161,23 +289,9 @@ def _volume_sample_index(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, 
     if sampling_mode != 1:
         i, j, k = _volume_nearest(uvw)
         return _volume_row(voxel_data, volume_lookup_index(id, i, j, k), background)
-    i, x = _volume_part(uvw[0])
-    j, y = _volume_part(uvw[1])
-    k, z = _volume_part(uvw[2])
-    a, b, c, d, e, f, g, h = _volume_corner_indices(volume, i, j, k)
-    return _volume_blend(
-        _volume_row(voxel_data, a, background),
-        _volume_row(voxel_data, b, background),
-        _volume_row(voxel_data, c, background),
-        _volume_row(voxel_data, d, background),
-        _volume_row(voxel_data, e, background),
-        _volume_row(voxel_data, f, background),
-        _volume_row(voxel_data, g, background),
-        _volume_row(voxel_data, h, background),
-        type(unit)(x),
-        type(unit)(y),
-        type(unit)(z),
-    )
+    at, bt, ct, dt, et, ft, gt, ht, x, y, z = _volume_indices_around(volume, uvw)
+    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, at, bt, ct, dt, et, ft, gt, ht, background)
+    return _volume_blend(a, b, c, d, e, f, g, h, type(unit)(x), type(unit)(y), type(unit)(z))
 
 
 # Rows of whole numbers are not mixed.
@@ -192,21 +306,11 @@ def _volume_index_slopes(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, 
         i, j, k = _volume_nearest(uvw)
         zero = type(background)()
         return _volume_row(voxel_data, volume_lookup_index(id, i, j, k), background), zero, zero, zero
-    i, x = _volume_part(uvw[0])
-    j, y = _volume_part(uvw[1])
-    k, z = _volume_part(uvw[2])
+    at, bt, ct, dt, et, ft, gt, ht, x, y, z = _volume_indices_around(volume, uvw)
     u = type(unit)(x)
     v = type(unit)(y)
     w = type(unit)(z)
-    at, bt, ct, dt, et, ft, gt, ht = _volume_corner_indices(volume, i, j, k)
-    a = _volume_row(voxel_data, at, background)
-    b = _volume_row(voxel_data, bt, background)
-    c = _volume_row(voxel_data, ct, background)
-    d = _volume_row(voxel_data, dt, background)
-    e = _volume_row(voxel_data, et, background)
-    f = _volume_row(voxel_data, ft, background)
-    g = _volume_row(voxel_data, gt, background)
-    h = _volume_row(voxel_data, ht, background)
+    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, at, bt, ct, dt, et, ft, gt, ht, background)
     p, q, r = _volume_slopes(a, b, c, d, e, f, g, h, u, v, w)
     return _volume_blend(a, b, c, d, e, f, g, h, u, v, w), p, q, r
 

@@ -51,13 +51,6 @@ std::uint64_t stated_bytes(const GridBytes& bytes);
 
 /// Lower corners of the leaves, in their order: three int32 each.
 std::vector<std::int32_t> tile_corners(std::span<const std::byte> grid, const GridFacts& facts);
-/// A dense table of the leaves in the box around them: number + 1, or 0 where there is none. Finds leaves without a walk.
-struct LeafBox {
-  std::array<std::int32_t, 3> low{};      // corner of the first leaf, divided by 8
-  std::array<std::uint32_t, 3> extent{};  // in leaves
-  std::vector<std::uint32_t> numbers;     // z fastest; empty if the box would be mostly empty
-};
-LeafBox leaf_box(std::span<const std::byte> grid, const GridFacts& facts);
 /// Voxels that have an index, by index (active ones of an OnIndex grid, all of each leaf elsewhere): three int32 each.
 std::vector<std::int32_t> voxel_places(std::span<const std::byte> grid, const GridFacts& facts);
 

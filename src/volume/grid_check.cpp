@@ -316,36 +316,6 @@ std::vector<std::int32_t> tile_corners(std::span<const std::byte> grid, const Gr
   return out;
 }
 
-LeafBox leaf_box(std::span<const std::byte> grid, const GridFacts& facts) {
-  // Below this, and below so many places for a leaf, a table is small beside the grid.
-  constexpr std::uint64_t kSmall = 32768, kPlacesPerLeaf = 8;
-  LeafBox out;
-  if (!facts.layout || facts.leaves == 0) return out;
-  const std::vector<std::int32_t> corners = tile_corners(grid, facts);
-  std::array<std::int32_t, 3> low, high;
-  for (std::size_t k = 0; k < 3; ++k) low[k] = high[k] = corners[k] >> 3;
-  for (std::size_t n = 0; n < corners.size(); ++n) {
-    low[n % 3] = std::min(low[n % 3], corners[n] >> 3);
-    high[n % 3] = std::max(high[n % 3], corners[n] >> 3);
-  }
-  std::uint64_t places = 1;
-  const std::uint64_t most = std::max(kSmall, kPlacesPerLeaf * facts.leaves);
-  std::array<std::uint32_t, 3> extent;
-  for (std::size_t k = 0; k < 3; ++k) {
-    extent[k] = std::uint32_t(std::int64_t(high[k]) - low[k] + 1);
-    places *= extent[k];
-    if (places > most) return out;
-  }
-  out.low = low;
-  out.extent = extent;
-  out.numbers.resize(std::size_t(places));
-  for (std::size_t n = 0; n < facts.leaves; ++n) {
-    const auto along = [&](std::size_t k) { return std::size_t((corners[3 * n + k] >> 3) - low[k]); };
-    out.numbers[(along(0) * extent[1] + along(1)) * extent[2] + along(2)] = std::uint32_t(n + 1);
-  }
-  return out;
-}
-
 std::vector<std::int32_t> voxel_places(std::span<const std::byte> grid, const GridFacts& facts) {
   const std::vector<std::int32_t> corners = tile_corners(grid, facts);
   std::vector<std::int32_t> out(std::size_t(facts.voxels) * 3);

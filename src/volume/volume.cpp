@@ -1,8 +1,6 @@
 // Volumes: descriptors from facts, and copies for tapes.
 #include "volume/volume.h"
 
-#include <algorithm>
-
 #include "runtime/errors.h"
 #include "volume/grid_format.h"
 
@@ -63,29 +61,33 @@ std::shared_ptr<Volume> Volume::make(const Array& memory, const std::string& sou
   Array room;
   const std::span<const std::byte> grid = host_bytes(memory, room);
   GridFacts facts = check_grid(GridBytes(grid, source));
-  LeafBox leaves = leaf_box(grid, facts);
-  return publish(std::make_shared<Volume>(memory, std::move(facts), std::move(leaves)));
+  PlaceTable places = place_table(grid, facts);
+  return publish(std::make_shared<Volume>(memory, std::move(facts), std::move(places)));
 }
 
-Volume::Volume(const Array& memory, GridFacts facts, LeafBox leaves)
+Volume::Volume(const Array& memory, GridFacts facts, PlaceTable places)
     : Object(HandleKind::volume, device_of(memory)),
       memory_(memory),
       facts_(std::move(facts)),
-      leaves_(std::move(leaves)) {
+      places_(std::move(places)) {
   describe();
 }
 
 void Volume::describe() {
-  known_leaves_ = {};
+  device_places_ = {};
   VolumeDescriptor out = descriptor_of(facts_, reinterpret_cast<std::uint64_t>(memory_.data()));
-  if (!leaves_.numbers.empty()) {
-    const auto count = std::int64_t(leaves_.numbers.size());
-    const Array here = Array::wrap(types::u32(), {count}, {.data = leaves_.numbers.data()});
-    known_leaves_ = Array::empty(types::u32(), {count}, false, memory_.space());
-    known_leaves_.assign(here);
-    out.known_leaves = reinterpret_cast<std::uint64_t>(known_leaves_.data());
-    std::copy(leaves_.low.begin(), leaves_.low.end(), out.known_low);
-    std::copy(leaves_.extent.begin(), leaves_.extent.end(), out.known_extent);
+  if (!places_.entries.empty()) {
+    const auto count = std::int64_t(places_.entries.size());
+    const Array here = Array::wrap(types::u32(), {count}, {.data = places_.entries.data()});
+    device_places_ = Array::empty(types::u32(), {count}, false, memory_.space());
+    device_places_.assign(here);
+    out.places = reinterpret_cast<std::uint64_t>(device_places_.data());
+    for (std::size_t k = 0; k < 3; ++k) {
+      out.places_low[k] = places_.low[k];
+      out.places_extent[k] = places_.extent[k] - 1;
+    }
+    out.places_step[0] = places_.extent[1] * places_.extent[2];
+    out.places_step[1] = places_.extent[2];
   }
   out.header.generation = next_generation();
   write(out);
@@ -97,17 +99,17 @@ void Volume::replace(const Array& grid) {
   GridFacts facts = check_grid(GridBytes(bytes, "the grid"));
   if (facts.bytes != facts_.bytes || facts.type != facts_.type)
     throw runtime::ArgumentError("a Volume is rebuilt by a grid of its own type and size");
-  LeafBox leaves = leaf_box(bytes, facts);
+  PlaceTable places = place_table(bytes, facts);
   std::unique_lock<std::shared_mutex> alone;
   if (!device()) alone = std::unique_lock(in_use());
   leave_to_pins();
   memory_.assign(grid);
   facts_ = std::move(facts);
-  leaves_ = std::move(leaves);
+  places_ = std::move(places);
   describe();
 }
 
-std::shared_ptr<geometry::Object> Volume::keep() { return std::make_shared<Volume>(memory_.copy(), facts_, leaves_); }
+std::shared_ptr<geometry::Object> Volume::keep() { return std::make_shared<Volume>(memory_.copy(), facts_, places_); }
 
 void Volume::before_write() {
   std::unique_lock<std::shared_mutex> alone;

@@ -3,6 +3,7 @@
 #pragma once
 #include "geometry/object.h"
 #include "volume/grid.h"
+#include "volume/place_table.h"
 
 namespace weft::volume {
 
@@ -11,7 +12,7 @@ class Volume final : public geometry::Object {
   /// `memory` is a contiguous array of bytes (uint8) that holds a grid and nothing else, at an address that is a multiple
   /// of 32. It is shared, not copied. Throws ArgumentError, and FormatError with `source` for what is no grid.
   static std::shared_ptr<Volume> make(const runtime::Array& memory, const std::string& source);
-  Volume(const runtime::Array& memory, GridFacts facts, LeafBox leaves);
+  Volume(const runtime::Array& memory, GridFacts facts, PlaceTable places);
 
   /// Another grid of the same type and size, as bytes on the host, in its memory. On a GPU it is queued.
   void replace(const runtime::Array& grid);
@@ -27,8 +28,8 @@ class Volume final : public geometry::Object {
 
   runtime::Array memory_;
   GridFacts facts_;
-  LeafBox leaves_;
-  runtime::Array known_leaves_;  // the same on the device
+  PlaceTable places_;
+  runtime::Array device_places_;  // its entries on the device
 };
 
 /// The bytes of an array on any device, as the host reads them: its own where it can, else a copy that `room` keeps.

@@ -29,6 +29,8 @@ def trees() -> None:
     mesh.refit()
     mesh.points = others
     mesh.velocities = points
+    whole = wp.Mesh(points, indices, support_winding_number=True, groups=groups)
+    whole.refit()
     sent = wp.Mesh(points, indices, bvh_constructor="sah", support_winding_number=True, groups=groups)
     sent.refit()
     sent.rebuild("median")
@@ -39,6 +41,8 @@ def trees() -> None:
     with wp.ScopedCapture("cuda:0") as capture:
         mesh.refit()
         tree.refit()
+        whole.refit()
+        whole.rebuild()
         wp.launch(query, dim=1, inputs=[mesh.id, tree.id, 0, out], device="cuda:0")
     wp.capture_launch(capture.graph)
     wp.synchronize()

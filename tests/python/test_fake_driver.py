@@ -79,3 +79,28 @@ def test_a_driver_that_shows_no_device():
     assert " passed" in out and "failed" not in out
     ask = "import warp as wp; wp.config.quiet = True; print(wp.get_cuda_driver_version())"
     assert run(code=ask, WEFT_FAKE_CUDA_DEVICES="0") == "(13, 0)\n"
+
+
+LIBRARY_KERNELS = """
+import numpy as np, warp as wp
+wp.config.quiet = True
+numbers = (np.arange(72, dtype=np.float32) * 7 % 11).reshape(-1, 3)
+with wp.ScopedDevice("cuda:0"):
+    points, indices = wp.array(numbers, dtype=wp.vec3), wp.array(np.arange(24), dtype=int)
+    lone = wp.array(np.arange(3), dtype=int)
+    groups = wp.array(np.arange(8) % 2, dtype=int)
+    for faces, group in ((indices, groups), (indices, None), (lone, wp.zeros(1, dtype=int))):
+        wp.Mesh(points, faces, support_winding_number=True, groups=group).refit()
+    wp.Bvh(points, wp.clone(points)).refit()
+wp.synchronize()
+print("built")
+"""
+
+
+def test_trees_are_built_by_kernels_that_came_with_the_library(tmp_path):
+    """In every form that launches ask for: no compiler runs but the driver's, which the fake one writes down."""
+    assert run(code=LIBRARY_KERNELS, WARP_CACHE_PATH=str(tmp_path)) == "built\n"
+    texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    made = {text for text in texts if b"machine code of" in text and b".entry" in text}
+    assert any(b"gather_moments" in text for text in made) and any(b"lay_out_groups" in text for text in made)
+    assert all(b".target sm_70" in text for text in made)

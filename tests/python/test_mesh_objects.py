@@ -208,6 +208,48 @@ def test_refits_in_graphs() -> None:
     np.testing.assert_array_equal(far.numpy()[8:12], [0.0, 0.0, 1.0, 4.0])
 
 
+def test_groups_and_winding_numbers_in_graphs() -> None:
+    """Refitted and built anew by the graph, by the groups that there are when it runs."""
+
+    @wp.kernel
+    def lift(points: wp.array(dtype=wp.vec3), groups: wp.array(dtype=int)):
+        i = wp.tid()
+        points[i] = points[i] + wp.vec3(0.0, 0.0, 1.0)
+        groups[i] = groups[i] + 10
+
+    @wp.kernel
+    def look(mesh: wp.uint64, tree: wp.uint64, groups: wp.array(dtype=int), height: float, out: wp.array2d(dtype=float)):
+        i = wp.tid()
+        inside = wp.vec3(0.1, 0.1, height + 0.1)
+        out[i, 0] = wp.mesh_query_point_sign_winding_number(mesh, inside, 100.0).sign
+        root = wp.mesh_get_group_root(mesh, groups[i])
+        out[i, 1] = -1.0
+        if root >= 0:
+            hit = wp.mesh_query_ray(mesh, wp.vec3(-5.0, -4.8, height + 0.1), wp.vec3(1.0, 1.0, 0.0), 100.0, root)
+            out[i, 1] = float(hit.face)
+        for k in wp.bvh_query_sphere(tree, inside, 100.0, wp.bvh_get_group_root(tree, groups[i])):
+            out[i, 2] += float(k + 1)
+
+    group = np.array([3, -7, 3, 5], dtype=np.int32)
+    groups, lowers = wp.array(group, dtype=int), points_of()
+    mesh = wp.Mesh(points_of(), faces_of(), support_winding_number=True, groups=groups)
+    tree = wp.Bvh(lowers, lowers, groups=groups)
+    before, out = wp.array(group, dtype=int), wp.zeros((2, 4, 3), dtype=float)
+    wp.load_module(device=out.device)
+    mesh.refit(), mesh.rebuild(), tree.refit(), tree.rebuild()
+    with wp.ScopedCapture() as capture:
+        wp.launch(lift, dim=4, inputs=[mesh.points, groups])
+        mesh.refit(), tree.refit()
+        # A refit keeps the groups of the build.
+        wp.launch(look, dim=4, inputs=[mesh.id, tree.id, before, 1.0], outputs=[out[0]])
+        mesh.rebuild(), tree.rebuild()
+        wp.launch(look, dim=4, inputs=[mesh.id, tree.id, groups, 1.0], outputs=[out[1]])
+    wp.capture_launch(capture.graph)
+    # The ray meets the faces of x = 0 (2) and of the slope (3).
+    want = [[-1, 2, 4], [-1, 0, 2], [-1, 2, 4], [-1, 3, 4]]
+    np.testing.assert_array_equal(out.numpy(), [want, want])
+
+
 @pytest.mark.parametrize("constructor", ["sah", "median"])
 def test_what_the_host_builds_is_no_part_of_a_gpus_graph(device: wp.Device, constructor: str) -> None:
     if device.is_cpu:

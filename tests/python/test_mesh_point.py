@@ -270,3 +270,34 @@ def test_all_of_a_warp_come_to_its_shuffles(tmp_path: Path) -> None:
     # One block of code: its label, both halves of the other's tree, the vote.
     block = re.split(r"^\$L\w+:", asked[0], flags=re.MULTILINE)[-1]
     assert block.count("shfl.sync") == 2 and "bra" not in block
+
+
+ASKS = """
+import warp as wp
+
+@wp.kernel
+def asks(mesh: wp.uint64, x: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
+    i = wp.tid()
+    ray = wp.mesh_query_ray(mesh, x[i], wp.vec3(0.0, 0.0, 1.0), 10.0)
+    near = wp.mesh_query_point(mesh, x[i], 10.0)
+    out[i] = %s
+"""
+
+
+@pytest.mark.skipif(WEFTC is None, reason="needs weftc")
+@pytest.mark.parametrize(
+    "value, calls",
+    [
+        ("ray.t + near.sign", set()),
+        ("ray.normal[0]", {"_found_normal"}),
+        ("ray.sign * near.v", {"_found_side", "_found_weights"}),
+    ],
+)
+def test_what_nobody_asks_for_is_not_computed(tmp_path: Path, value: str, calls: set[str]) -> None:
+    """Of what was found, plain kernels call functions for the fields that they read; those that are differentiated none."""
+    source = tmp_path / "asks.py"
+    source.write_text(ASKS % value)
+    for form in ([], ["--taped", "--adjoint"]):
+        command = [WEFTC, source, "--emit=ir-opt", *form]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        assert set(re.findall(r"call @(_found_\w+)", done.stdout)) == (set() if form else calls)

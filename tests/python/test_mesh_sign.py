@@ -71,6 +71,23 @@ def test_nested() -> None:
     np.testing.assert_array_equal(got, np.repeat([[1], [-1], [-1], [1]], 5, 1))
 
 
+@pytest.mark.parametrize("when", ["build", "refit"])
+def test_winding_numbers_beside_a_corner_that_is_no_number(when: str) -> None:
+    """Its faces count for nothing, whichever faces share their leaves."""
+    points, faces = reference.sphere(8)
+    points = np.concatenate([points, np.full((1, 3), 0.3, F)])
+    faces = np.concatenate([faces, [[0, 1, len(points) - 1], [0, len(points) - 1, 2]]]).astype(np.int32)
+    p = np.random.default_rng(2).uniform(-1.2, 1.2, (400, 3)).astype(F)
+    want = np.where(winding_float64(points, faces[:-2], p) > 0.5, -1, 1)
+    broken = points.copy()
+    broken[-1] = np.nan
+    mesh = made(broken if when == "build" else points, faces, support_winding_number=True)
+    if when == "refit":
+        mesh.points.assign(broken)
+        mesh.refit()
+    np.testing.assert_array_equal(ask(mesh, p)[:, 2], want)
+
+
 def test_without_moments_rays_tell() -> None:
     points, faces = reference.sphere(6)
     p = np.random.default_rng(1).uniform(-1.3, 1.3, (200, 3)).astype(F)

@@ -1,119 +1,13 @@
-"""The kernels by which GPUs build and refit trees, run on whatever device there is: structure, boxes, order, refits."""
+"""The kernels by which GPUs build and refit trees, run on whatever device there is: structure, boxes, order, refits, groups,
+moments."""
 
 from __future__ import annotations
 
-import importlib.util
-import pathlib
-import tempfile
-
+import geometry_reference as reference
 import numpy as np
 import pytest
 import warp as wp
-
-SOURCES = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels"
-LEAF_BIT = 0x80000000
-
-
-FOLDER = tempfile.TemporaryDirectory()
-
-
-def load_kernels() -> object:
-    """Both files as one program, like the driver's."""
-    text = "".join((SOURCES / name).read_text() for name in ("tree_items.py", "tree.py"))
-    path = pathlib.Path(FOLDER.name) / "weft_tree_kernels.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location("weft_tree_kernels", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-kernels = load_kernels()
-
-
-class Tree:
-    """What driver/gpu_trees.cpp does, launch by launch."""
-
-    def __init__(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
-        n = self.n = len(lowers)
-        nodes = max(n - 1, 1)
-        self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
-        bounds = wp.array([2**31 - 1] * 3 + [-(2**31)] * 3, dtype=int)
-        threads = min(n, 7)
-        wp.launch(kernels.extent, dim=threads, inputs=[self.lowers, self.uppers, threads, bounds])
-        keys, order = wp.empty(2 * n, dtype=wp.uint32), wp.empty(2 * n, dtype=int)
-        wp.launch(kernels.morton_keys, dim=n, inputs=[self.lowers, self.uppers, bounds, keys[:n], order[:n]])
-        wp.utils.radix_sort_pairs(keys, order, n)
-        self.keys, self.order = keys[:n].contiguous(), order[:n].contiguous()
-        self.words = wp.zeros((nodes, 16), dtype=wp.uint32)
-        self.planes = wp.array(ptr=self.words.ptr, dtype=float, shape=(nodes, 16), device=self.words.device)
-        self.arrived = wp.full(nodes, -1, dtype=int)
-        if n == 1:
-            wp.launch(
-                kernels.lone_item, dim=1, inputs=[self.order, self.lowers, self.uppers, self.planes, self.words]
-            )
-            return
-        slots = [wp.empty(4 * (n - 1), dtype=wp.vec4), wp.empty(2 * (n - 1), dtype=wp.vec2i)]
-        parents = wp.empty(n - 1, dtype=int)
-        rows = wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=self.words.device)
-        boxes = [self.lowers, self.uppers]
-        wp.launch(kernels.climb, dim=n, inputs=[self.keys, self.order, *boxes, self.arrived, *slots, parents])
-        placed = wp.empty(n, dtype=int)
-        wp.launch(kernels.lay_out, dim=n - 1, inputs=[*slots, parents, self.order, placed, rows])
-        self.order = placed
-
-    def refit(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
-        self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
-        self.arrived.zero_()
-        boxes = [self.lowers, self.uppers]
-        wp.launch(
-            kernels.refit_nodes,
-            dim=len(self.arrived),
-            inputs=[self.order, *boxes, self.words, self.arrived, self.planes],
-        )
-
-
-def check(tree: Tree, lowers: np.ndarray, uppers: np.ndarray) -> int:
-    """Walks the tree: order, links and boxes; every item once. Gives the depth."""
-    words, planes, order = tree.words.numpy(), tree.planes.numpy(), tree.order.numpy()
-    with np.errstate(invalid="ignore"):
-        fine = np.isfinite(lowers).all(1) & np.isfinite(uppers).all(1) & (lowers <= uppers).all(1)
-    low = np.where(fine[:, None], lowers, np.float32(np.inf))
-    high = np.where(fine[:, None], uppers, np.float32(-np.inf))
-    seen: list[int] = []
-    deepest = 0
-    work = [(0, 0xFFFFFFFF, 1)]
-    count = 0
-    while work:
-        node, parent, depth = work.pop()
-        assert node == count, "depth-first order"
-        count += 1
-        deepest = max(deepest, depth)
-        assert words[node, 14] == parent
-        children = []
-        for side in range(2):
-            word = int(words[node, 12 + side])
-            if word == 0:
-                assert tree.n == 1
-                continue
-            box = planes[node, side:6:2], planes[node, 6 + side : 12 : 2]
-            if word & LEAF_BIT:
-                first, size = word & 0x0FFFFFFF, ((word >> 28) & 7) + 1
-                items = order[first : first + size]
-                assert 1 <= size <= 2
-                np.testing.assert_array_equal(box[0], low[items].min(0))
-                np.testing.assert_array_equal(box[1], high[items].max(0))
-                seen += items.tolist()
-            else:
-                children.append((word, 2 * node + side, depth + 1))
-                np.testing.assert_array_equal(box[0], np.minimum(planes[word, 0:6:2], planes[word, 1:6:2]))
-                np.testing.assert_array_equal(box[1], np.maximum(planes[word, 6:12:2], planes[word, 7:12:2]))
-        work += reversed(children)
-        if not children:
-            assert words[node, 15] == count
-    assert words[0, 15] == count
-    assert sorted(seen) == list(range(tree.n))
-    return deepest
+from tree_builder import LEAF_BIT, Tree, check, items_below, kernels
 
 
 def boxes(kind: str, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -147,6 +41,107 @@ def test_build_and_refit(kind: str, n: int) -> None:
     other_low, other_high = boxes("broken" if kind != "broken" else "plain", n)
     tree.refit(other_low, other_high)
     check(tree, other_low, other_high)
+
+
+def some_groups(kind: str, n: int) -> np.ndarray:
+    generator = np.random.default_rng(n + 1)
+    if kind == "one":
+        return np.full(n, -5, np.int32)
+    if kind == "each":
+        return generator.permutation(n).astype(np.int32) * 70000 - 2**30
+    if kind == "edges":
+        return generator.choice(np.array([-(2**31), -1, 0, 2**31 - 1], np.int32), n)
+    sizes = np.repeat(np.arange(n), np.arange(1, n + 1))[:n]  # groups of one, two, three …
+    return generator.permutation(sizes.astype(np.int32) * 3 - 4)
+
+
+@pytest.mark.parametrize("kind", ["plain", "equal", "line", "broken"])
+@pytest.mark.parametrize("groups", ["one", "each", "edges", "rising"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 33, 700])
+def test_groups(kind: str, groups: str, n: int) -> None:
+    low, high = boxes(kind, n)
+    group = some_groups(groups, n)
+    tree = Tree(low, high, group)
+    assert check(tree, low, high) <= 60
+    before = tree.words.numpy().copy(), tree.roots.numpy().copy()
+    again = Tree(low, high, group)
+    assert (again.words.numpy() == before[0]).all() and (again.roots.numpy() == before[1]).all()
+    tree.refit(low, high)
+    assert (tree.words.numpy() == before[0]).all(), "nothing has moved"
+    other_low, other_high = boxes("broken" if kind != "broken" else "plain", n)
+    tree.refit(other_low, other_high)
+    check(tree, other_low, other_high)
+
+
+def test_codes_of_groups_have_as_many_bits_as_a_tree_has_levels() -> None:
+    """With all ranks, keys and places that 2^17 items have, half of them in one group."""
+    n = 1 << 17
+    group = np.where(np.arange(n) % 2 == 0, -1, np.arange(n)).astype(np.int32)
+    low, high = boxes("plain", n)
+    tree = Tree(low, high, group)
+    codes = tree.keys.numpy()
+    assert (np.diff(codes.astype(np.int64)) > 0).all() and 2**59 <= codes[-1] < 2**60
+    assert (np.diff(tree.ranks.numpy()) >= 0).all()
+    table = tree.roots.numpy()
+    assert table[0, 0] == n // 2 + 1
+    assert sorted(items_below(tree, table[1, 1])) == list(range(0, n, 2))
+
+
+def narrow_moments(tree: Tree, corners: np.ndarray, node: int, side: int) -> np.ndarray | None:
+    """A child's rows by sums over its faces, around the centre that the tree has; none of a child without faces."""
+    word = int(tree.words.numpy()[node, 12 + side])
+    order = tree.order.numpy()
+    if word & LEAF_BIT:
+        first = word & 0x0FFFFFFF
+        faces = order[first : first + ((word >> 28) & 7) + 1]
+    else:
+        faces = np.array(items_below(tree, word) if word else [], int)
+    c = corners[faces].astype(np.float64)
+    c = c[np.isfinite(c).all((1, 2))]
+    if not len(c):
+        return None
+    normal = np.cross(c[:, 1] - c[:, 0], c[:, 2] - c[:, 0]) / 2
+    area = np.linalg.norm(normal, axis=1)
+    middle = (c.min((0, 1)) + c.max((0, 1))) / 2
+    centre = (area[:, None] * c.mean(1)).sum(0) / area.sum() if area.sum() > 0 else middle
+    d = c - centre.astype(np.float32)
+    mean = d.mean(1)
+    products = (np.einsum("fci,fcj->fij", d, d) + 9 * mean[:, :, None] * mean[:, None, :]) / 12
+    second = np.einsum("fi,fjk->ijk", normal, products)
+    pairs = second[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    radius = np.linalg.norm(np.maximum(c.max((0, 1)) - centre, centre - c.min((0, 1))))
+    return np.concatenate(
+        [centre, [radius], normal.sum(0), np.einsum("fi,fj->ij", normal, mean).ravel(), pairs.ravel()]
+    )
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_moments(grouped: bool) -> None:
+    points, faces = reference.sphere(10, 0.3)
+    points = np.concatenate([points, np.full((1, 3), np.nan, np.float32)])
+    faces = np.concatenate([faces, [[0, 1, len(points) - 1], [3, 3, 3]]]).astype(np.int32)
+    group = (np.arange(len(faces)) // 7 % 60).astype(np.int32) if grouped else None
+    given = wp.array(points, dtype=wp.vec3), wp.array(faces.ravel(), dtype=int)
+    corners = points[faces]
+    low, high = corners.min(1), corners.max(1)
+    tree = Tree(low, high, group)
+    check(tree, low, high)
+    for move in (0.0, 0.5):
+        moved = points + np.float32(move) * points[:, [1, 2, 0]] ** 2
+        corners = moved[faces]
+        given[0].assign(moved)
+        tree.refit(corners.min(1), corners.max(1))
+        got = tree.moments(*given)
+        for node in range(tree.words.numpy()[0, 15]):
+            for side in range(2):
+                want = narrow_moments(tree, corners, node, side)
+                if want is None:
+                    assert (got[node, :, side] == 0).all()
+                else:
+                    column, size = got[node, :, side], want[3]
+                    scale = np.array([1] * 4 + [size**2] * 3 + [size**3] * 9 + [size**4] * 18)
+                    assert (abs(column - want) <= 2e-6 * scale).all()
+                    assert column[3] >= want[3] * (1 - 1e-6)
 
 
 def test_faces() -> None:

@@ -431,6 +431,6 @@ def test_dtypes_that_no_volume_has() -> None:
         wp.launch(wrong, 1, [wp.uint64(0)], [wp.zeros(1, dtype=wp.vec2)])
 
 
-@pytest.mark.parametrize("name", ["_voxels", "_grid_layout"])
+@pytest.mark.parametrize("name", ["_voxels", "_grid_layout", "_volume_slope"])
 def test_words_of_the_library_are_its_own(name: str) -> None:
     assert not hasattr(wp, name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs MuJoCo Warp on this package: imports it, compiles its kernels, runs its tests; counts what needs later versions.
+"""Runs MuJoCo Warp on this package: imports it, compiles its kernels, runs its tests, and counts what passes.
 
 It is installed, without warp-lang, in an environment of its own (pip install mujoco numpy absl-py "etils[epath]"; pip
 install --no-deps mujoco-warp):
@@ -9,8 +9,8 @@ install --no-deps mujoco-warp):
   mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels           only the import and the kernels that exist then
   mujoco_warp_tests.py ENVIRONMENT/bin/python --kernels smooth_test     also the kernels that these tests make
 
-mujoco_shim.py supplies the names that the package does not have yet (tiles, textures). A kernel or test that uses one is
-counted under `later`.
+Nothing is supplied that the package does not have; mujoco_shim.py only notes kernels and compiles them. What fails for want of
+a name that is not there yet is counted under `later`.
 """
 
 from __future__ import annotations

@@ -50,11 +50,13 @@ _REASONS = (
     # Read-only memory is not handed to who can't be told of it; what is private to an array is said.
     (r"test_dlpack_warp_to_jax\w*: BufferError: the memory is read-only|gradcheck_reentrant\w*: AssertionError: Unexpected output", "deliberate"),
     (r"test_dlpack_unsupported_source_device_error|test_invalid_capsule_error", "words"),
+    # A block of the CPU is one thread; how a module that can't be loaded is told by its loader.
+    (r"test_ffi_jax_kernel_block_dim_(?:tile|autodiff_cpu_blocks)", "deliberate"),
+    (r"test_ffi_jax_module_load_failure", "internals"),
     # Results in the last place, sums of float32 and steps of 16-bit numbers.
     (r"Not equal to tolerance|within \d+ places", "rounding"),
     # What programs don't reach.
     (r"aot/|apic|metaclass|new_del|array_descriptor|null_arrays|grad_keepalive|scope_markers|visualize", "internals"),
-    (r"from_torch_view_capacity", "internals"),
     (r"has no attribute|have the attribute|cannot import name|No module named|No such file", "internals"),
     (r"test_texture_cpu_large_dimensions|optimization_record|cpu_llvm|includes_version|compiler_flags|transient_module|interface_empty", "internals"),
     # Walks over the other one's nodes in memory; classes that are made twice there; ids that are assigned to.

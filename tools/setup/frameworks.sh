@@ -9,7 +9,7 @@ venv=$PWD/.venv
 refused=$venv/.frameworks_refused # what could not be downloaded is not asked for again, but by `all`
 
 # module | what pip is asked for
-rows=("jax|jax" "mpi4py|mpi4py")
+rows=("jax|jax" "flatbuffers|flatbuffers" "mpi4py|mpi4py") # jax.export writes programs with flatbuffers
 if [[ $(uname -m) == aarch64 ]]; then
   # Later wheels of torch for aarch64 are CUDA builds, as those for x86-64 are.
   rows+=("torch|torch==2.10.*" "paddle|paddlepaddle==3.2.2")

@@ -30,6 +30,7 @@ std::string help_text() {
   weftc FILE.py [options]          compile kernels and print a stage
   weftc FILE.wir [options]         the same from textual IR
   weftc --list FILE.py             kernels and their parameters
+  weftc --library-kernels          the library's own kernels for GPUs, as a C++ file of its build
   weftc run FILE.py --dim N[,M…] [name=value …]
                                    run a kernel on arrays described in place
 
@@ -121,7 +122,7 @@ Arguments parse_arguments(int argc, char** argv) {
     else if (name == "--strided")
       args.strided = true;
     else if (name == "--tangent")
-      args.options.tangent = true;
+      args.options.tangent = 1;
     else if (name == "--adjoint")
       args.adjoint = true;
     else if (name == "--taped")
@@ -150,6 +151,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.time = true;
     else if (name == "--list")
       args.command = Arguments::Command::list;
+    else if (name == "--library-kernels")
+      args.command = Arguments::Command::library_kernels;
     else if (name == "--interpret")
       args.interpret = true;
     else if (name == "--serial")
@@ -179,9 +182,10 @@ Arguments parse_arguments(int argc, char** argv) {
     } else
       throw UsageError("unknown option '" + name + "'");
   }
-  bool needs_file =
-      args.command != Arguments::Command::help && args.command != Arguments::Command::version && args.after != "help";
-  if (needs_file && args.file.empty()) throw UsageError("no input file");
+  using Command = Arguments::Command;
+  const bool needs_file =
+      args.command == Command::emit || args.command == Command::list || args.command == Command::run;
+  if (needs_file && args.after != "help" && args.file.empty()) throw UsageError("no input file");
   return args;
 }
 

@@ -15,7 +15,7 @@ class UsageError : public std::runtime_error {
 };
 
 struct Arguments {
-  enum class Command { emit, list, run, help, version } command = Command::emit;
+  enum class Command { emit, list, run, library_kernels, help, version } command = Command::emit;
   std::string file;    // "-": standard input
   std::string kernel;  // empty: the only one, or all where that makes sense
   std::string emit = "ir";

@@ -50,17 +50,6 @@ class Report {
   bool on_;
 };
 
-void write_output(const Arguments& args, const std::string& bytes) {
-  if (args.output.empty()) {
-    std::cout.write(bytes.data(), std::streamsize(bytes.size()));
-    std::cout.flush();
-    return;
-  }
-  std::ofstream out(args.output, std::ios::binary);
-  out.write(bytes.data(), std::streamsize(bytes.size()));
-  if (!out) throw Error("can't write '" + args.output + "'");
-}
-
 codegen::TargetSpec target_of(const Arguments& args) {
   if (args.target == "cpu") return codegen::host_target();
   if (args.target.size() == 5 && args.target.starts_with("sm_")) {
@@ -173,6 +162,17 @@ std::string emit_machine(const ir::Module& module, const Arguments& args, Report
 }
 
 }  // namespace
+
+void write_output(const Arguments& args, const std::string& bytes) {
+  if (args.output.empty()) {
+    std::cout.write(bytes.data(), std::streamsize(bytes.size()));
+    std::cout.flush();
+    return;
+  }
+  std::ofstream out(args.output, std::ios::binary);
+  out.write(bytes.data(), std::streamsize(bytes.size()));
+  if (!out) throw Error("can't write '" + args.output + "'");
+}
 
 std::string read_text(const std::string& path) {
   std::stringstream text;

@@ -8,6 +8,8 @@ namespace weftc {
 int emit_stage(const Arguments& args);
 /// Lists the kernels of a file.
 int list_kernels(const Arguments& args);
+/// Writes to the file that was asked for, or to standard output.
+void write_output(const Arguments& args, const std::string& bytes);
 /// The text of a file, or of standard input for "-".
 std::string read_text(const std::string& path);
 

@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "driver/pipeline.h"
 #include "emit.h"
+#include "library_kernels.h"
 #include "run.h"
 #include "support/check.h"
 #include "weft/weft.h"
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
       case Arguments::Command::help: std::cout << weftc::help_text(); return 0;
       case Arguments::Command::version: std::cout << "weftc " << weft::version() << "\n"; return 0;
       case Arguments::Command::list: return weftc::list_kernels(args);
+      case Arguments::Command::library_kernels: return weftc::write_library_kernels(args);
       case Arguments::Command::run: return weftc::run_kernel(args);
       case Arguments::Command::emit: return weftc::emit_stage(args);
     }

@@ -220,6 +220,16 @@ bool uses_objects(const ir::Function& kernel, HandleKind kind) {
   return uses;
 }
 
+/// The same, or calls a function that does.
+bool reaches_objects(const ir::Function& function, HandleKind kind, std::unordered_set<const ir::Function*>& seen) {
+  if (!seen.insert(&function).second) return false;
+  bool reaches = uses_objects(function, kind);
+  each_op(*function.body, [&](const Op& op) {
+    reaches = reaches || (op.code == OpCode::call && reaches_objects(*op.callee, kind, seen));
+  });
+  return reaches;
+}
+
 /// Whether texels are vectors: read here, or given by a function of the library.
 bool samples_vectors(const ir::Function& kernel) {
   bool vectors = false;
@@ -364,7 +374,8 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // Without an instruction for them (AVX2 has it, and eight lanes) gathers are loads one after the other, and lanes wait for
   // the one with most neighbours: measured on NEON, four lanes are half as fast as one.
   // In volumes each lane goes its own way to a leaf, and reads voxels all over it.
-  if (natural <= 4 && (visits_neighbours(kernel) || uses_objects(kernel, HandleKind::volume))) return 1;
+  std::unordered_set<const ir::Function*> seen;
+  if (natural <= 4 && (visits_neighbours(kernel) || reaches_objects(kernel, HandleKind::volume, seen))) return 1;
   // Textures are straight code for all lanes, and what samples wait for is memory. Measured on NEON: 16 lanes are 1.2 to 1.8
   // times as fast as one for texels of one number; for those of four, which fill a register each, 4 lanes are 1.6 to 2.9
   // times as fast as one, and as 16.

@@ -7,6 +7,7 @@
 #include "analysis/read_only.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
+#include "codegen/llvm_passes/hoist_descriptors.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -43,8 +44,7 @@ bool are_pair(CodeUnit& unit, const PartInfo& a, const PartInfo& b) {
 
 }  // namespace
 
-/// The launch saw that no two arrays overlap: one alias scope an array, so that LLVM may keep loads across stores to
-/// others.
+/// The launch saw that no two arrays overlap: one alias scope an array, so that LLVM keeps loads across stores.
 void Emitter::use_scopes() {
   // Without that, two parameters may be one array, and a scope would be a lie.
   if (!source_.form.no_overlap) return;
@@ -56,11 +56,12 @@ void Emitter::use_scopes() {
 }
 
 void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
-  if (scope == kFixedScope) {
+  if (is_fixed(scope)) {
     // Memory that nothing writes overlaps no array that is written.
     if (!scopes_.empty()) access->setMetadata(llvm::LLVMContext::MD_noalias, llvm::MDNode::get(unit.context, scopes_));
-    if (llvm::isa<llvm::LoadInst>(access))
-      access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
+    if (!llvm::isa<llvm::LoadInst>(access)) return;
+    access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
+    if (scope == kDescriptorScope) access->setMetadata(kDescriptorMark, llvm::MDNode::get(unit.context, {}));
     return;
   }
   // Of unknown descent: it may be any of the arrays, and says nothing.
@@ -76,8 +77,7 @@ void Emitter::mark_scope(llvm::Instruction* access, std::int32_t scope) {
     access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
 }
 
-/// Booleans are a byte in memory and a bit in registers. Any byte but 0 is true: arrays come from other programs,
-/// too.
+/// Booleans are a byte in memory and a bit in registers. Any byte but 0 is true: arrays come from others, too.
 llvm::Value* Emitter::from_memory(const PartInfo& leaf, llvm::Value* v) {
   if (leaf.kind != PartKind::scalar && leaf.kind != PartKind::block) return v;
   return leaf.scalar == ScalarKind::boolean ? b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
@@ -383,7 +383,7 @@ void Emitter::emit_load(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(1u + op.num_indices));
   // A constant here is always false: the path leads out of the element.
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
-  if (at.scope == kFixedScope) at.align = fixed_align(op.operand(0));
+  if (is_fixed(at.scope)) at.align = fixed_align(op.operand(0));
   // Dynamic steps were clamped into the element, so that reading is safe; lanes out of range take zero after.
   Parts out = load_parts(type, at);
   if (at.valid) {

@@ -2,8 +2,8 @@
 // from lane to lane, times a stride known at compile time, keeps the address linear: a scalar pointer and a distance.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
-#include "ir/tile_memory.h"
 #include "ir/infer.h"
+#include "ir/tile_memory.h"
 
 namespace weft::codegen {
 
@@ -457,6 +457,14 @@ void Emitter::emit_pointer_query(const ir::Op& op) {
   set(op.result(), {Part{b.CreateICmpNE(data, llvm::Constant::getNullValue(data->getType()))}});
 }
 
+/// Whether an address is that of an object's descriptor, or of a field of it.
+static bool is_descriptor(const ir::Value* address) {
+  while (address->kind == ir::ValueKind::result && address->op->code == OpCode::add &&
+         address->op->operand(1)->kind == ir::ValueKind::constant)
+    address = address->op->operand(0);
+  return address->kind == ir::ValueKind::result && address->op->code == OpCode::handle;
+}
+
 void Emitter::emit_from_ptr(const ir::Op& op) {
   const Type* type = op.result()->type;
   std::uint32_t rank = type->rank();
@@ -465,7 +473,8 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   const bool varying = address->getType()->isVectorTy(), fixed = op.imm != 0;
   llvm::Value* data = fixed && !varying ? unit.hooks->fixed_memory(*this, address)
                                         : b.CreateIntToPtr(address, varying ? unit.wide(unit.ptr) : unit.ptr);
-  out.push_back({data, 0, fixed ? kFixedScope : -1});
+  const bool descriptor = unit.target.arch == TargetSpec::cpu && is_descriptor(op.operand(0));
+  out.push_back({data, 0, !fixed ? -1 : descriptor ? kDescriptorScope : kFixedScope});
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});
   llvm::SmallVector<llvm::Value*, 4> strides(rank);
@@ -538,37 +547,6 @@ void Emitter::emit_local(const ir::Op& op) {
     strides[d] = stride;
     stride *= std::uint64_t(op.ints[d]);
   }
-  for (std::uint64_t s : strides) out.push_back({b.getInt64(s)});
-  set(op.result(), std::move(out));
-}
-
-/// Memory that the threads of a block share. Each clears elements of its own.
-void Emitter::emit_block_memory(const ir::Op& op) {
-  const std::uint64_t element = op.result()->type->element()->size();
-  std::uint64_t count = 1;
-  for (std::int64_t n : op.ints) count *= std::uint64_t(n);
-  llvm::Value* data = unit.hooks->block_memory(*this, op);
-  if (!(op.imm & ir::kRaw) && count * element != 0) {
-    llvm::Value* own = b.CreateZExt(unit.hooks->thread_of_block(*this), unit.i64);
-    llvm::Value* step = b.CreateZExt(unit.hooks->threads_of_block(*this), unit.i64);
-    llvm::Value* all = b.getInt64(count);
-    llvm::Value* most = b.CreateUDiv(b.CreateAdd(all, b.CreateSub(step, b.getInt64(1))), step);
-    counted_loop(most, [&](llvm::Value* turn) {
-      llvm::Value* at = b.CreateAdd(own, b.CreateMul(turn, step));
-      when(b.CreateICmpULT(at, all), [&] {
-        llvm::Value* place = b.CreateGEP(unit.i8, data, b.CreateMul(at, b.getInt64(element)));
-        const std::uint64_t align = element & (~element + 1);
-        b.CreateMemSet(place, b.getInt8(0), element, llvm::MaybeAlign(std::min<std::uint64_t>(align, 16)));
-      });
-    });
-  }
-  Parts out;
-  out.push_back({data});
-  out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
-  for (std::int64_t n : op.ints) out.push_back({b.getInt64(std::uint64_t(n))});
-  llvm::SmallVector<std::uint64_t, 4> strides(op.ints.size());
-  std::uint64_t stride = element;
-  for (std::size_t d = op.ints.size(); d-- > 0; stride *= std::uint64_t(op.ints[d])) strides[d] = stride;
   for (std::uint64_t s : strides) out.push_back({b.getInt64(s)});
   set(op.result(), std::move(out));
 }

@@ -38,11 +38,14 @@ class TargetHooks;
 
 /// The scope of memory that nothing writes while kernels run.
 inline constexpr std::int32_t kFixedScope = -2;
+/// The same, of an object's descriptor, on a CPU.
+inline constexpr std::int32_t kDescriptorScope = -3;
+inline constexpr bool is_fixed(std::int32_t scope) { return scope == kFixedScope || scope == kDescriptorScope; }
 
 struct Part {
   llvm::Value* v = nullptr;  // scalar, <W x T>, or the pointer to a block
   std::int32_t stride = 0;   // not 0: v is lane 0's scalar, lane k holds v + k·stride
-  std::int32_t scope = -1;   // pointers: the kernel parameter whose memory this is, kFixedScope, or −1
+  std::int32_t scope = -1;   // pointers: the kernel parameter whose memory this is, one that is_fixed, or −1
   bool wide = false;         // blocks: elements are <W x T>
 };
 using Parts = llvm::SmallVector<Part, 4>;

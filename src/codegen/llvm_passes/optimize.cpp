@@ -32,6 +32,7 @@
 #include <llvm/Transforms/Vectorize/SLPVectorizer.h>
 
 #include "codegen/background.h"
+#include "codegen/llvm_passes/hoist_descriptors.h"
 #include "codegen/nvptx/inline_functions.h"
 #include "codegen/nvptx/narrow_products.h"
 #include "codegen/nvptx/wide_fills.h"
@@ -77,6 +78,7 @@ llvm::FunctionPassManager function_pipeline(int level) {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass());
   if (level < 2) return passes;
+  passes.addPass(HoistDescriptorsPass());
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LoopRotatePass(true, false));
   loops.addPass(llvm::LICMPass(llvm::LICMOptions()));

@@ -64,9 +64,9 @@ class GpuHooks final : public TargetHooks {
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const override;
 
-  int lanes = 1;          // elements of a thread in one step
-  int steps = 1;          // see Emitted::steps
-  int block = 0;          // threads of a block, where they share memory; all are there if it is `whole`
+  int lanes = 1;  // elements of a thread in one step
+  int steps = 1;  // see Emitted::steps
+  int block = 0;  // threads of a block, where they share memory; all are there if it is `whole`
   bool whole = false;
   std::optional<analysis::BlockMemory> memory;  // that they share, and where it lies
   llvm::GlobalVariable* room = nullptr;

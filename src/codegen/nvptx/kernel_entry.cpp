@@ -99,7 +99,8 @@ class GpuFrame {
     llvm::Value* first = special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
     llvm::Value* step = special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x);
     llvm::Value* groups = b_.CreateUDiv(b_.CreateAdd(count_, b_.CreateSub(size, b_.getInt64(1))), size);
-    llvm::BasicBlock *head = block("block"), *again = block("again"), *exit = block("done"), *before = b_.GetInsertBlock();
+    llvm::BasicBlock *head = block("block"), *again = block("again"), *exit = block("done"),
+                     *before = b_.GetInsertBlock();
     b_.CreateCondBr(b_.CreateICmpULT(first, groups), head, exit);
     b_.SetInsertPoint(head);
     llvm::PHINode* group = b_.CreatePHI(unit_.i64, 2);
@@ -135,10 +136,9 @@ class GpuFrame {
   void make_room(std::uint32_t bytes) {
     const bool plain = bytes <= kPlainBlockBytes;
     auto* type = llvm::ArrayType::get(unit_.i8, plain ? bytes : 0);
-    gpu_.room = new llvm::GlobalVariable(*unit_.module, type, false, llvm::GlobalValue::ExternalLinkage,
-                                         plain ? llvm::PoisonValue::get(type) : nullptr,
-                                         function_->getName() + "_block", nullptr, llvm::GlobalValue::NotThreadLocal,
-                                         kSharedSpace);
+    gpu_.room = new llvm::GlobalVariable(
+        *unit_.module, type, false, llvm::GlobalValue::ExternalLinkage, plain ? llvm::PoisonValue::get(type) : nullptr,
+        function_->getName() + "_block", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
     gpu_.room->setAlignment(llvm::Align(16));
   }
 

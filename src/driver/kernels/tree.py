@@ -2,6 +2,8 @@
 # are compiled behind kernels/tree_items.py as one program. The topology is that of Morton order, bettered by swaps of
 # neighbours: a function of the sorted keys and the boxes alone, ties by number, so that every run gives the same bytes;
 # numbers of nodes come from sizes of subtrees, never from counters.
+from typing import Any
+
 import warp as wp
 
 SMALL = wp.constant(4)  # items of nodes that are not turned: they are most of all, and little is gained there
@@ -12,6 +14,42 @@ def apart(keys: wp.array(dtype=wp.uint32), i: int):
     # How far neighbours are apart: by their keys, equal ones by their places.
     differ = wp.uint64(keys[i] ^ keys[i + 1]) << wp.uint64(32)
     return differ | wp.uint64(wp.uint32(i) ^ wp.uint32(i + 1))
+
+
+@wp.func
+def apart(codes: wp.array(dtype=wp.uint64), i: int):
+    return codes[i] ^ codes[i + 1]
+
+
+@wp.func
+def joins_groups(keys: wp.array(dtype=wp.uint32), ranks: wp.array(dtype=int), node: int):
+    return False
+
+
+@wp.func
+def joins_groups(codes: wp.array(dtype=wp.uint64), ranks: wp.array(dtype=int), node: int):
+    # Whether a node is one of those above the roots of groups. Turns leave it what it is.
+    return ranks[node] != ranks[node + 1]
+
+
+@wp.func
+def is_group(keys: wp.array(dtype=wp.uint32), ranks: wp.array(dtype=int), first: int, last: int):
+    return False
+
+
+@wp.func
+def is_group(codes: wp.array(dtype=wp.uint64), ranks: wp.array(dtype=int), first: int, last: int):
+    # Whether the places from first to last are all of a group.
+    rank = ranks[first]
+    if ranks[last] != rank:
+        return False
+    if first > 0:
+        if ranks[first - 1] == rank:
+            return False
+    if last < ranks.shape[0] - 1:
+        if ranks[last + 1] == rank:
+            return False
+    return True
 
 
 # A node in the making has two slots, 2 p and 2 p + 1, for what hangs there. A slot is two rows: the lower corner of its box and,
@@ -64,6 +102,16 @@ def highest_allowed(keys: wp.array(dtype=wp.uint32), node: int):
 
 
 @wp.func
+def highest_allowed(codes: wp.array(dtype=wp.uint64), node: int):
+    # Codes have as many bits as a tree has levels.
+    differ = codes[node] ^ codes[node + 1]
+    upper = wp.uint32(differ >> wp.uint64(32))
+    if upper != wp.uint32(0):
+        return highest_bit(upper) + 33
+    return highest_bit(wp.uint32(differ)) + 1
+
+
+@wp.func
 def swap_slots(
     slots: wp.array(dtype=wp.vec4), counts_of: wp.array(dtype=wp.vec2i), parent_of: wp.array(dtype=int), a: int, b: int
 ):
@@ -87,11 +135,11 @@ def swap_slots(
 
 @wp.func
 def counts_in(counts_of: wp.array(dtype=wp.vec2i), node: int):
-    # Of a node, from its slots: items, nodes.
+    # Of a node, from its slots: items, nodes. With nodes below it, it is one; else those with few items become leaves.
     a = counts_of[2 * node]
     b = counts_of[2 * node + 1]
     nodes = a[1] + b[1]
-    if a[0] + b[0] > LEAF:
+    if nodes > 0 or a[0] + b[0] > LEAF:
         nodes += 1
     return wp.vec2i(a[0] + b[0], nodes)
 
@@ -112,14 +160,16 @@ def renew_slot(slots: wp.array(dtype=wp.vec4), counts_of: wp.array(dtype=wp.vec2
 
 @wp.func
 def turn(
-    keys: wp.array(dtype=wp.uint32),
+    keys: Any,
+    ranks: wp.array(dtype=int),
     slots: wp.array(dtype=wp.vec4),
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
     node: int,
 ):
     # Swaps a child with a child of the other one, or two children of both, if boxes become smaller by it (Kensler, Tree
-    # Rotations for Improving Bounding Volume Hierarchies, 2008). All below the node is done, and nobody else is here.
+    # Rotations for Improving Bounding Volume Hierarchies, 2008). All below the node is done, and nobody else is here. Groups
+    # stay whole: who is above their roots takes nothing out of them.
     l = 2 * node
     r = l + 1
     low_l = slots[2 * l]
@@ -128,6 +178,13 @@ def turn(
     high_r = slots[2 * r + 1]
     left = bits_of(low_l)
     right = bits_of(low_r)
+    opens_left = left >= 0
+    opens_right = right >= 0
+    if joins_groups(keys, ranks, node):
+        if opens_left:
+            opens_left = joins_groups(keys, ranks, left)
+        if opens_right:
+            opens_right = joins_groups(keys, ranks, right)
     was_l = around(low_l, high_l, low_l, high_l)
     was_r = around(low_r, high_r, low_r, high_r)
     gain = float(0.0)
@@ -137,7 +194,7 @@ def turn(
     high_c = wp.vec4()
     low_d = wp.vec4()
     high_d = wp.vec4()
-    if right >= 0:
+    if opens_right:
         low_c = slots[4 * right]
         high_c = slots[4 * right + 1]
         low_d = slots[4 * right + 2]
@@ -152,7 +209,7 @@ def turn(
             gain = change
             a = l
             b = 2 * right + 1
-    if left >= 0:
+    if opens_left:
         low_e = slots[4 * left]
         high_e = slots[4 * left + 1]
         low_f = slots[4 * left + 2]
@@ -167,7 +224,7 @@ def turn(
             gain = change
             a = r
             b = 2 * left + 1
-        if right >= 0:
+        if opens_right:
             was = was_l + was_r
             change = around(low_c, high_c, low_f, high_f) + around(low_e, high_e, low_d, high_d) - was
             if change < gain:
@@ -182,15 +239,17 @@ def turn(
     # A swap makes the node higher by one at most.
     if a >= 0 and wp.max(bits_of(high_l), bits_of(high_r)) + 2 <= highest_allowed(keys, node):
         swap_slots(slots, counts_of, parent_of, a, b)
-        if a != l and left >= 0:
+        if a != l and opens_left:
             renew_slot(slots, counts_of, l)
-        if a != r and right >= 0:
+        if a != r and opens_right:
             renew_slot(slots, counts_of, r)
 
 
-@wp.kernel
-def climb(
-    keys: wp.array(dtype=wp.uint32),
+@wp.func
+def climb_from(
+    i: int,
+    keys: Any,
+    ranks: wp.array(dtype=int),
     order: wp.array(dtype=int),
     lowers: wp.array(dtype=wp.vec3),
     uppers: wp.array(dtype=wp.vec3),
@@ -201,7 +260,6 @@ def climb(
 ):
     # From each item up (Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014). A subtree joins the neighbour that
     # it is closer to: the node between places p and p + 1 is number p. The second to arrive there goes on.
-    i = wp.tid()
     n = keys.shape[0]
     low = lowers[order[i]]
     high = uppers[order[i]]
@@ -213,6 +271,9 @@ def climb(
     own = int(-1 - i)
     height = int(0)
     count = wp.vec2i(1, 0)
+    if is_group(keys, ranks, i, i):  # it gets a node for itself
+        height = 1
+        count = wp.vec2i(1, 1)
     while last - first + 1 < n:
         node = first - 1
         side = int(1)
@@ -245,34 +306,72 @@ def climb(
         height = wp.max(height, bits_of(other_high)) + 1
         own = node
         if last - first + 1 > SMALL:
-            turn(keys, slots, counts_of, parent_of, node)
+            turn(keys, ranks, slots, counts_of, parent_of, node)
             height = height_in(slots, node)
         count = counts_in(counts_of, node)
+        if is_group(keys, ranks, first, last):  # its root is a node, however few they are
+            count[1] = wp.max(count[1], 1)
     if own >= 0:
         parent_of[own] = -1
 
 
+@wp.kernel
+def climb(
+    keys: wp.array(dtype=wp.uint32),
+    order: wp.array(dtype=int),
+    lowers: wp.array(dtype=wp.vec3),
+    uppers: wp.array(dtype=wp.vec3),
+    arrived: wp.array(dtype=int),
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
+    parent_of: wp.array(dtype=int),
+):
+    # Without groups nobody asks for ranks.
+    climb_from(wp.tid(), keys, order, order, lowers, uppers, arrived, slots, counts_of, parent_of)
+
+
+@wp.kernel
+def climb_in_groups(
+    codes: wp.array(dtype=wp.uint64),
+    ranks: wp.array(dtype=int),
+    order: wp.array(dtype=int),
+    lowers: wp.array(dtype=wp.vec3),
+    uppers: wp.array(dtype=wp.vec3),
+    arrived: wp.array(dtype=int),
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
+    parent_of: wp.array(dtype=int),
+):
+    climb_from(wp.tid(), codes, ranks, order, lowers, uppers, arrived, slots, counts_of, parent_of)
+
+
 @wp.func
-def child_word(first: int, count: int, number: int):
-    if count <= LEAF:
-        return wp.uint32(0x80000000) | (wp.uint32(count - 1) << wp.uint32(28)) | wp.uint32(first)
+def child_word(first: int, count: wp.vec2i, number: int):
+    if count[1] == 0:
+        return wp.uint32(0x80000000) | (wp.uint32(count[0] - 1) << wp.uint32(28)) | wp.uint32(first)
     return wp.uint32(number)
 
 
 @wp.func
 def place_items(
-    slots: wp.array(dtype=wp.vec4), order: wp.array(dtype=int), placed: wp.array(dtype=int), child: int, items: int, at: int
+    slots: wp.array(dtype=wp.vec4),
+    order: wp.array(dtype=int),
+    placed: wp.array(dtype=int),
+    child: int,
+    count: wp.vec2i,
+    at: int,
 ):
     # Of a slot that becomes a leaf, or part of one.
     if child < 0:
         placed[at] = order[-1 - child]
-    elif items <= LEAF:
+    elif count[1] == 0:
         placed[at] = order[-1 - bits_of(slots[4 * child])]
         placed[at + 1] = order[-1 - bits_of(slots[4 * child + 2])]
 
 
-@wp.kernel
-def lay_out(
+@wp.func
+def lay_out_node(
+    p: int,
     slots: wp.array(dtype=wp.vec4),
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
@@ -281,13 +380,14 @@ def lay_out(
     rows: wp.array(dtype=wp.vec4),
 ):
     # Depth-first numbers: one more than the parent's, and behind all of the left sibling's subtree; likewise the places of
-    # items in leaves, which `placed` gets. A node is four rows.
-    p = wp.tid()
+    # items in leaves, which `placed` gets. A node is four rows. Gives the number, or -1 of what is part of a leaf, and where
+    # its items begin.
     left = counts_of[2 * p]
     right = counts_of[2 * p + 1]
     at = parent_of[p]
-    if left[0] + right[0] <= LEAF and at >= 0:
-        return
+    if at >= 0 and left[0] + right[0] <= LEAF:
+        if counts_of[at][1] == 0:
+            return wp.vec2i(-1, 0)
     number = int(0)
     first = int(0)
     above = wp.uint32(0xFFFFFFFF)
@@ -309,38 +409,54 @@ def lay_out(
     high_l = slots[4 * p + 1]
     low_r = slots[4 * p + 2]
     high_r = slots[4 * p + 3]
-    place_items(slots, order, placed, bits_of(low_l), left[0], first)
-    place_items(slots, order, placed, bits_of(low_r), right[0], first + left[0])
+    place_items(slots, order, placed, bits_of(low_l), left, first)
+    place_items(slots, order, placed, bits_of(low_r), right, first + left[0])
     rows[4 * number] = wp.vec4(low_l[0], low_r[0], low_l[1], low_r[1])
     rows[4 * number + 1] = wp.vec4(low_l[2], low_r[2], high_l[0], high_r[0])
     rows[4 * number + 2] = wp.vec4(high_l[1], high_r[1], high_l[2], high_r[2])
-    a = child_word(first, left[0], number + 1)
-    b = child_word(first + left[0], right[0], number + 1 + left[1])
+    a = child_word(first, left, number + 1)
+    b = child_word(first + left[0], right, number + 1 + left[1])
     rows[4 * number + 3] = wp.vec4(
         wp.cast(a, wp.float32),
         wp.cast(b, wp.float32),
         wp.cast(above, wp.float32),
         wp.cast(number + 1 + left[1] + right[1], wp.float32),
     )
+    return wp.vec2i(number, first)
 
 
 @wp.kernel
-def lone_item(
+def lay_out(
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
+    parent_of: wp.array(dtype=int),
     order: wp.array(dtype=int),
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    planes: wp.array2d(dtype=float),
-    words: wp.array2d(dtype=wp.uint32),
+    placed: wp.array(dtype=int),
+    rows: wp.array(dtype=wp.vec4),
 ):
+    lay_out_node(wp.tid(), slots, counts_of, parent_of, order, placed, rows)
+
+
+@wp.func
+def put_lone(rows: wp.array(dtype=wp.vec4), number: int, low: wp.vec4, high: wp.vec4, first: int, above: wp.uint32):
+    # A node with one child, a leaf of one item.
+    rows[4 * number] = wp.vec4(low[0], INFINITE, low[1], INFINITE)
+    rows[4 * number + 1] = wp.vec4(low[2], INFINITE, high[0], -INFINITE)
+    rows[4 * number + 2] = wp.vec4(high[1], -INFINITE, high[2], -INFINITE)
+    rows[4 * number + 3] = wp.vec4(
+        wp.cast(child_word(first, wp.vec2i(1, 0), 0), wp.float32),
+        0.0,
+        wp.cast(above, wp.float32),
+        wp.cast(number + 1, wp.float32),
+    )
+
+
+@wp.kernel
+def lone_item(lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), rows: wp.array(dtype=wp.vec4)):
     # A tree of one: a root with one child.
-    low = lowers[order[0]]
-    high = uppers[order[0]]
-    for k in range(3):
-        planes[0, 2 * k] = wp.where(counts(low, high), low[k], INFINITE)
-        planes[0, 2 * k + 1] = INFINITE
-        planes[0, 6 + 2 * k] = wp.where(counts(low, high), high[k], -INFINITE)
-        planes[0, 6 + 2 * k + 1] = -INFINITE
-    words[0, 12] = wp.uint32(0x80000000)
-    words[0, 13] = wp.uint32(0)
-    words[0, 14] = wp.uint32(0xFFFFFFFF)
-    words[0, 15] = wp.uint32(1)
+    low = lowers[0]
+    high = uppers[0]
+    if not counts(low, high):
+        low = wp.vec3(INFINITE, INFINITE, INFINITE)
+        high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
+    put_lone(rows, 0, row(low, 0), row(high, 0), 0, wp.uint32(0xFFFFFFFF))

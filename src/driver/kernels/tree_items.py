@@ -120,6 +120,17 @@ def cell(x: float, low: float, high: float):
     return wp.uint32(wp.clamp((x * 0.5 - low * 0.5) / span * 1024.0, 0.0, 1023.0))
 
 
+@wp.func
+def morton_key(low: wp.vec3, high: wp.vec3, bounds: wp.array(dtype=int)):
+    if not counts(low, high):
+        return wp.uint32(0x7FFFFFFF)  # what counts for nothing comes last
+    key = wp.uint32(0)
+    for k in range(3):
+        c = cell(middle(low[k], high[k]), number_of(bounds[k]), number_of(bounds[3 + k]))
+        key = key | (spread(c) << wp.uint32(2 - k))
+    return key
+
+
 @wp.kernel
 def morton_keys(
     lowers: wp.array(dtype=wp.vec3),
@@ -129,16 +140,8 @@ def morton_keys(
     order: wp.array(dtype=int),
 ):
     i = wp.tid()
-    low = lowers[i]
-    high = uppers[i]
     order[i] = i
-    keys[i] = wp.uint32(0x7FFFFFFF)  # what counts for nothing comes last
-    if counts(low, high):
-        key = wp.uint32(0)
-        for k in range(3):
-            c = cell(middle(low[k], high[k]), number_of(bounds[k]), number_of(bounds[3 + k]))
-            key = key | (spread(c) << wp.uint32(2 - k))
-        keys[i] = key
+    keys[i] = morton_key(lowers[i], uppers[i], bounds)
 
 
 @wp.func

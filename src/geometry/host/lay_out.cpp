@@ -61,8 +61,12 @@ class LayOut {
     tree_.nodes = part(nodes * sizeof(Node));
     tree_.leaves = part(entries * sizeof(Entry));
     tree_.group_count = std::uint32_t(groups_.size());
-    tree_.groups = part(groups_.size() * sizeof(GroupRoot));
-    for (std::size_t g = 0; g < groups_.size(); ++g) tree_.groups.as<GroupRoot>()[g] = {groups_[g], -1};
+    if (!groups_.empty()) {
+      tree_.groups = part((groups_.size() + 1) * sizeof(GroupRoot));
+      auto* table = tree_.groups.as<GroupRoot>();
+      table[0] = {std::int32_t(groups_.size()), 0};
+      for (std::size_t g = 0; g < groups_.size(); ++g) table[g + 1] = {groups_[g], -1};
+    }
 
     Writer(*this, top_).write(kRootSlot, kNoParent);
     in_parallel(std::int64_t(subtrees_.size()), [&](std::int64_t i) {
@@ -187,7 +191,7 @@ class LayOut {
     while (!first->leaf()) first = &work_.nodes[first->first];
     const std::int32_t group = input_.groups[work_.items[first->first].number];
     const auto at = std::lower_bound(groups_.begin(), groups_.end(), group) - groups_.begin();
-    tree_.groups.as<GroupRoot>()[at].root = std::int32_t(number);
+    tree_.groups.as<GroupRoot>()[at + 1].root = std::int32_t(number);
   }
 
   const Workspace& work_;

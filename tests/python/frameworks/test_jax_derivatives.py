@@ -290,9 +290,45 @@ def test_second_derivatives_over_reverse_mode(name):
         np.testing.assert_allclose(made[index], (up - down) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
-def test_second_derivatives_that_are_not_there_name_the_kernel():
-    with pytest.raises(NotImplementedError, match="kernel 'curve'"):
-        jax.jacrev(jax.jacfwd(lambda x: f_curve(x)[0].sum()))(numbers(3))
+@pytest.mark.parametrize("name", ["curve", "neighbours", "product", "vectors", "lookup", "in_out", "rowsum", "atomic"])
+def test_second_derivatives_over_forward_mode(name):
+    f, make = CASES[name]
+    args, directions, others = make(), make(), make()
+    every = range(len(args))
+    hessian = jax.jacfwd(jax.grad(weighted(f)))(*args)
+    np.testing.assert_allclose(jax.jacrev(jax.jacfwd(weighted(f)))(*args), hessian, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(jax.jacfwd(jax.jacfwd(weighted(f)))(*args), hessian, rtol=1e-9, atol=1e-12)
+
+    def slope(*at):  # in a direction; what is asked for below is its gradient, and its slope in another direction
+        return jax.jvp(weighted(f), at, directions)[1]
+
+    wanted = differences(jax.jit(slope), args)
+    for grad in (jax.grad(slope, every), jax.jit(jax.grad(slope, every))):
+        for one, two in zip(grad(*args), wanted):
+            np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-6)
+    twice = jax.jvp(slope, args, others)[1]
+    np.testing.assert_allclose(twice, sum(float(jnp.vdot(a, b)) for a, b in zip(wanted, others)), rtol=1e-5)
+
+
+def test_the_gradient_of_a_slope_in_its_direction_is_the_gradient():
+    f, make = CASES["neighbours"]
+    args, directions = make(), make()
+    slope = lambda d: jax.jvp(weighted(f), args, d)[1]  # noqa: E731
+    for one, two in zip(jax.grad(slope)(directions), jax.grad(weighted(f), (0, 1))(*args)):
+        np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_second_derivatives_of_batches():
+    x, d = numbers(3, 6), numbers(3, 6)
+    one = lambda x, d: jax.grad(lambda x: jax.jvp(weighted(f_curve), (x,), (d,))[1])(x)  # noqa: E731
+    wanted = jnp.stack([one(a, b) for a, b in zip(x, d)])
+    np.testing.assert_allclose(jax.jit(jax.vmap(one))(x, d), wanted, rtol=1e-10)
+
+
+def test_third_derivatives_name_the_kernel():
+    third = jax.jacfwd(jax.jacfwd(jax.jacfwd(lambda x: f_curve(x)[0].sum())))
+    with pytest.raises(NotImplementedError, match="third derivatives of kernel 'curve'"):
+        third(numbers(3))
 
 
 def test_without_backward():

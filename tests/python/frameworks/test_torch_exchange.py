@@ -458,3 +458,9 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_capacity_reaches_to_the_end_of_the_storage(device):
+    t = torch.zeros(4, 4, device=where(device))
+    for view, capacity in ((t, 64), (t[:3, :3], 64), (t[1:], 48), (t[1:, 1:], 44), (t[::2], 64), (t.expand(2, 4, 4), 64)):
+        assert wp.from_torch(view).capacity == capacity

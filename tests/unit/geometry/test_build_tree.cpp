@@ -62,8 +62,8 @@ TEST_F(BuildTree, OneGroupIsTheWholeTree) {
   for (bool wide : {true, false}) {
     const HostTree tree = build_tree(scene.input(), {}, wide, nullptr);
     ASSERT_EQ(tree.group_count, 1u);
-    EXPECT_EQ(tree.groups.as<GroupRoot>()->group, 42);
-    EXPECT_EQ(tree.groups.as<GroupRoot>()->root, 0);
+    EXPECT_EQ(tree.groups.as<GroupRoot>()[1].group, 42);
+    EXPECT_EQ(tree.groups.as<GroupRoot>()[1].root, 0);
   }
 }
 

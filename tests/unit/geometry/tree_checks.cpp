@@ -233,6 +233,8 @@ class Checker {
       if (usable(input_, i)) groups[input_.groups[i]].insert(std::int32_t(i));
     want(tree_.group_count == groups.size(), "group_count");
     const auto* row = tree_.groups.as<GroupRoot>();
+    want(row->group == std::int32_t(groups.size()), "the length of the table of groups");
+    ++row;
     for (const auto& [group, members] : groups) {
       want(row->group == group, "groups out of order");
       want(row->root >= 0 && row->root < std::int64_t(tree_.node_count), "a group without a root");

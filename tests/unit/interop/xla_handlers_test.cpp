@@ -4,6 +4,7 @@
 #include <deque>
 #include <thread>
 
+#include "driver/kernel_from_ir.h"
 #include "interop/xla_handlers.h"
 #include "sema/file_scope.h"
 #include "syntax/parser.h"
@@ -53,37 +54,45 @@ std::shared_ptr<driver::Kernel> kernel(const char* name, bool tangent = false) {
   return kept->back();
 }
 
-/// Makes a target of a record, as the binding does, and registers it. Returns the record's bytes.
-std::string make_call(const char* name, CallRecord record) {
+/// A record that names a kernel, and the kernel with its signature.
+struct Prepared {
+  CallRecord record;
+  std::shared_ptr<driver::Kernel> kernel;
+  driver::KernelSignature* signature = nullptr;
+};
+Prepared prepare(const char* name, CallRecord record) {
   CallTable& table = CallTable::shared();
   if (!table.host.locked) table.host.locked = [](const std::function<void()>& work) { work(); };
-  auto target = std::make_unique<CallTarget>();
-  target->kernel = kernel(name, record.direction == Direction::tangent);
+  Prepared made;
+  made.record = std::move(record);
+  made.kernel = kernel(name, made.record.direction == Direction::tangent);
   DiagnosticSink sink;
   std::vector<const Type*> types;
-  for (const sema::KernelParam& p : *target->kernel->params(sink)) types.push_back(p.pattern.type);
-  target->signature = &target->kernel->signature(types);
-  target->layout = target->signature->layout;
-  record.kernel = name;
-  for (std::size_t i = 0; i < record.params.size(); ++i) record.params[i].type = types[i]->text();
-  if (record.direction == Direction::adjoint) {
-    driver::LaunchForm form;
-    form.rank = std::uint8_t(record.dims.size());
-    target->facts = &target->kernel->tape_facts(*target->signature, form);
-    record.replays = !target->facts->log.empty();
-  }
-  target->record = record;
-  if (record.direction == Direction::adjoint && target->form().taped)
-    target->layout = driver::taped_layout(target->signature->layout, *target->facts, true);
-  target->block.assign(target->layout.size / 8 + 1, 0);
-  for (std::size_t i = 0; i < record.params.size(); ++i)
-    if (record.params[i].role == Role::value)
-      std::memcpy(reinterpret_cast<char*>(target->block.data()) + target->layout.params[i].offset,
-                  record.params[i].value.data(), record.params[i].value.size());
-  const std::string bytes = record.encode();
+  for (const sema::KernelParam& p : *made.kernel->params(sink)) types.push_back(p.pattern.type);
+  made.signature = &made.kernel->signature(types);
+  made.record.kernel = name;
+  for (std::size_t i = 0; i < made.record.params.size(); ++i) made.record.params[i].type = types[i]->text();
+  return made;
+}
+
+/// Makes a target of a record, as the binding does, and registers it. Returns the record's bytes.
+std::string make_call(const char* name, CallRecord record) {
+  Prepared made = prepare(name, std::move(record));
+  std::unique_ptr<CallTarget> target = make_target(std::move(made.record), made.kernel, *made.signature);
+  const std::string bytes = target->record.encode();
   target->digest = *digest_of(bytes);
-  table.add(std::move(target));
+  CallTable::shared().add(std::move(target));
   return bytes;
+}
+
+/// The same record with the kernel in it, which nobody registers.
+CallRecord portable_record(const char* name, CallRecord record) {
+  Prepared made = prepare(name, std::move(record));
+  DiagnosticSink sink;
+  made.record.portable =
+      PortableKernel{driver::portable_ir(*made.kernel, *made.signature, sink), made.kernel->options()};
+  EXPECT_FALSE(sink.has_errors()) << sink.render_all();
+  return made.record;
 }
 
 CallParam value(float number) {
@@ -233,6 +242,64 @@ TEST(XlaHandlers, TangentAndAdjoint) {
   EXPECT_EQ(seed, (Floats{1, 1})) << "XLA's";
 }
 
+TEST(PortableRecords, RunWithoutTheirKernel) {
+  Floats x = {1, 2, 3}, y(3, 99);
+  EXPECT_EQ(Frame(portable_record("square", square_record(3)).encode()).arg(x, {3}).ret(y, {3}).run().text, "");
+  EXPECT_EQ(y, (Floats{2, 8, 18}));
+}
+
+TEST(PortableRecords, HaveDerivatives) {
+  CallRecord tangent = square_record(2);
+  tangent.direction = Direction::tangent;
+  tangent.params = {array(Role::input, 0, -1, 1, -1), value(2), array(Role::output, -1, 1, -1, 0)};
+  Floats x = {1, 2}, dx = {1, 10}, y(2), dy(2);
+  Frame forward(portable_record("square", tangent).encode());
+  EXPECT_EQ(forward.arg(x, {2}).arg(dx, {2}).ret(dy, {2}).ret(y, {2}).run().text, "");
+  EXPECT_EQ(dy, (Floats{4, 80}));
+  CallRecord adjoint;
+  adjoint.direction = Direction::adjoint;
+  adjoint.dims = {2};
+  adjoint.params = {array(Role::input, 0, -1, -1, 0), array(Role::output, -1, 2, 1, 1)};
+  Floats seed = {1, 1}, gradient(2), copy(2), values(2);
+  Frame back(portable_record("power", adjoint).encode());
+  EXPECT_EQ(back.arg(x, {2}).arg(seed, {2}).ret(gradient, {2}).ret(copy, {2}).ret(values, {2}).run().text, "");
+  EXPECT_EQ(gradient, (Floats{8, 8 * 128}));
+}
+
+TEST(PortableRecords, AreNotBelieved) {
+  auto refusal = [](const CallRecord& record) {
+    Floats x(3), y(3);
+    const Failure failure = Frame(record.encode()).arg(x, {3}).ret(y, {3}).run();
+    EXPECT_EQ(failure.code, xla::kInvalidArgument) << failure.text;
+    return failure.text;
+  };
+  const CallRecord good = portable_record("square", square_record(3));
+  CallRecord bad = good;
+  bad.portable->ir = "kernel @square(%0: array<f32,1>) form(rank 1) {";
+  EXPECT_NE(refusal(bad).find("can't be read"), std::string::npos);
+  bad = good;
+  bad.portable->ir = "func @f(%0: f32) -> (f32) {\n  return %0\n}\n";
+  EXPECT_NE(refusal(bad).find("no kernel"), std::string::npos) << refusal(bad);
+  bad = good;
+  bad.params.pop_back();
+  EXPECT_NE(refusal(bad).find("other things"), std::string::npos);
+  bad = good;
+  bad.params[0].type = "array<f32,2>";
+  EXPECT_NE(refusal(bad).find("other things"), std::string::npos);
+  bad = good;
+  bad.params[0].arg = -1;
+  EXPECT_NE(refusal(bad).find("other things"), std::string::npos);
+  bad = good;
+  bad.params[1].value.resize(2);
+  EXPECT_NE(refusal(bad).find("other things"), std::string::npos);
+  bad = good;
+  bad.direction = Direction::tangent;
+  EXPECT_NE(refusal(bad).find("other things"), std::string::npos);
+  bad = good;
+  bad.dims = {-3};
+  EXPECT_NE(refusal(bad).find("damaged"), std::string::npos);
+}
+
 TEST(XlaHandlers, AddsUpTheGradientThatSamplesShare) {
   CallRecord adjoint = square_record(2, 1);
   adjoint.direction = Direction::adjoint;
@@ -367,6 +434,11 @@ TEST(CallRecord, ComesBackAsItWas) {
   const auto back = CallRecord::decode(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->encode(), bytes);
+  record.portable = PortableKernel{"kernel @k() form(rank 1) {\n  return\n}\n", {}};
+  record.portable->options.tangent = 2;
+  const auto portable = CallRecord::decode(record.encode());
+  ASSERT_TRUE(portable && portable->portable);
+  EXPECT_EQ(portable->encode(), record.encode());
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) EXPECT_FALSE(CallRecord::decode(bytes.substr(0, cut)));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;

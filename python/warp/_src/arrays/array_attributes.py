@@ -134,7 +134,11 @@ class ArrayAttributes(_weft.Array):
 
     @property
     def capacity(self) -> int:
-        """Bytes of memory."""
+        """Bytes of memory; over a tensor of PyTorch those up to the end of what the tensor lies in."""
+        tensor = _weft.array_tensor(self)
+        storage = getattr(tensor, "untyped_storage", None)
+        if storage is not None:
+            return storage().nbytes() - tensor.storage_offset() * tensor.element_size()
         return self._capacity or self._bytes
 
     @property

@@ -18,6 +18,9 @@ from warp._src.interop.jax_parameters import IN_OUT, INPUT, OUTPUT, VALUE, numpy
 
 _WORTH_A_LAUNCH = 1 << 14  # threads of a sample
 
+# What threads do with an array, if they keep to rows of their own (src/analysis/own_rows.h).
+UNUSED, OWN, WHOLE, ADDED = range(4)
+
 
 @dataclasses.dataclass(frozen=True)
 class Input:
@@ -73,6 +76,7 @@ class Call:
         vmap_method: str | None = "broadcast_all",
         enable_backward: bool = True,
         has_side_effect: bool = False,
+        portable: bool = False,
         key: Any = None,
     ):
         self.kernel, self.native = kernel, native
@@ -80,17 +84,20 @@ class Call:
         self.types, self.roles, self.values = list(types), list(roles), list(values)
         self.dims, self.block_dim = dims, block_dim
         self.vmap_method, self.enable_backward = vmap_method, enable_backward
-        self.has_side_effect = has_side_effect
+        self.has_side_effect, self.portable = has_side_effect, portable
         self._set_arrays(shapes)
         self._key = (
             id(native), tuple(t.name for t in self.types), tuple(roles), tuple(map(repr, values)), dims,
-            tuple(sorted(shapes.items())), block_dim, vmap_method, enable_backward, has_side_effect, key,
+            tuple(sorted(shapes.items())), block_dim, vmap_method, enable_backward, has_side_effect,
+            portable, key,
         )  # fmt: skip
         self._hash = hash(self._key)
         self._plans: dict[Any, Plan] = {}
         self._batched: dict[Any, Call | None] = {}
+        self._parts: dict[int, Call] = {}
         self._capturable: dict[tuple[bytes, int], bool] = {}
         self._facts: dict[str, Any] | None = None
+        self._rows: tuple[int, ...] | None | bool = False  # False: nobody has asked
 
     def _set_arrays(self, shapes: dict[int, tuple[int, ...]]) -> None:
         """What goes in and comes out, in the order of JAX's arguments and results."""
@@ -170,7 +177,9 @@ class Call:
         for k, role in enumerate(self.roles):
             own = buffers.get(k, [-1] * 4)
             params.append((role, role == OUTPUT, *own, self.values[k] if role == VALUE else None))
-        return _weft.xla_register(native, self.types, direction, self.dims, self.block_dim, batch, params)
+        return _weft.xla_register(
+            native, self.types, direction, self.dims, self.block_dim, batch, params, self.portable
+        )
 
     def forward_plan(self, batch: int) -> Plan:
         known = self._plans.get(batch)
@@ -264,9 +273,58 @@ class Call:
         made = Call(
             kernel, kernel.native(), types, self.roles, self.values, (size, *self.dims), shapes,
             block_dim=self.block_dim, vmap_method=self.vmap_method, enable_backward=self.enable_backward,
-            has_side_effect=self.has_side_effect,
+            has_side_effect=self.has_side_effect, portable=self.portable,
         )  # fmt: skip
         made.is_batched = True
+        return made
+
+    # ---- Parts of a launch, each for a device's share of the arrays' first dimension -------------------------------------
+
+    @property
+    def rows(self) -> tuple[int, ...] | None:
+        """Per parameter OWN, WHOLE or ADDED if the launch can be cut along its first dimension; None if it can't."""
+        if self._rows is False:
+            self._rows = self._find_rows()
+        return self._rows  # type: ignore[return-value]
+
+    def _find_rows(self) -> tuple[int, ...] | None:
+        if self.has_side_effect:
+            return None
+        if self.origin is not None:  # a direction lies as what moves in it
+            own = self.origin[0].rows
+            return None if own is None else (*own, *own)
+        found = _weft.xla_row_uses(self.native, self.types, len(self.dims))
+        if found is None:
+            return None
+        made = []
+        for k, (use, role) in enumerate(zip(found, self.roles)):
+            if role == VALUE or use == UNUSED and role == INPUT:
+                use = WHOLE
+            elif use == OWN:
+                if role != INPUT and self._shapes[k][0] != self.dims[0]:
+                    return None
+            elif (use, role) not in ((WHOLE, INPUT), (ADDED, OUTPUT)):
+                return None
+            made.append(use)
+        return tuple(made) if OWN in made else None
+
+    def part(self, count: int) -> Call:
+        """The call for one of so many equal parts of the first dimension."""
+        made = self._parts.get(count)
+        if made is not None:
+            return made
+        rows = self.rows
+        assert rows is not None and self.dims[0] % count == 0
+        shapes = {k: (s[0] // count, *s[1:]) if rows[k] == OWN else s for k, s in self._shapes.items()}
+        made = Call(
+            self.kernel, self.native, self.types, self.roles, self.values, (self.dims[0] // count, *self.dims[1:]), shapes,
+            block_dim=self.block_dim, vmap_method=self.vmap_method, enable_backward=self.enable_backward,
+            portable=self.portable,
+        )  # fmt: skip
+        made.is_batched = self.is_batched
+        if self.origin is not None:
+            made.origin = (self.origin[0].part(count), self.origin[1])
+        self._parts[count] = made
         return made
 
     def doubled(self, moving: tuple[bool, ...]) -> Call:
@@ -289,7 +347,7 @@ class Call:
             values.append(None)
         made = Call(
             double, double.native(), [*self.types, *self.types], roles, values, self.dims, shapes,
-            block_dim=self.block_dim, vmap_method=self.vmap_method, enable_backward=True,
+            block_dim=self.block_dim, vmap_method=self.vmap_method, enable_backward=True, portable=self.portable,
         )  # fmt: skip
         made.origin = (self, moving)
         return made

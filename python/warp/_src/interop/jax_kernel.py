@@ -233,7 +233,7 @@ class JaxKernel:
             self.kernel, native, types, by_parameter, values, dims, shapes,
             block_dim=self.block_dim or 0, vmap_method=method or self.vmap_method,
             enable_backward=self.options["enable_backward"], has_side_effect=self.options["has_side_effect"],
-            key=tuple(v for v in inputs if type(v).__name__ == "Static"),
+            portable=self.options.get("portable", False), key=tuple(v for v in inputs if type(v).__name__ == "Static"),
         )  # fmt: skip
         made.check_inputs(names)
         return made
@@ -359,6 +359,7 @@ def jax_kernel(
     has_side_effect: bool = False,
     block_dim: int | None = None,
     traced_scalars: bool = False,
+    portable: bool = False,
 ) -> JaxKernel:
     """Makes a kernel a function of JAX: it can be called eagerly, in jitted functions, differentiated (jvp, grad) and mapped.
 
@@ -378,6 +379,8 @@ def jax_kernel(
         has_side_effect: the kernel does more than fill its outputs (prints); JAX keeps calls whose results are not used.
         block_dim: threads per CUDA block.
         traced_scalars: numbers among the inputs may be values that JAX traces, and have gradients.
+        portable: programs carry the kernel itself: exported ones (jax.export) run wherever the package is installed, on any
+            device, without the kernel's text. They are larger for it.
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(f"jax_kernel takes a kernel, not {type(kernel).__name__}; decorate the function with @wp.kernel")
@@ -392,5 +395,6 @@ def jax_kernel(
         "has_side_effect": bool(has_side_effect),
         "block_dim": checked_block_dim(block_dim),
         "traced_scalars": bool(traced_scalars),
+        "portable": bool(portable),
     }
     return _wrappers.get(kernel, options, lambda: JaxKernel(kernel, options))

@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
+from warp._src.interop import jax_sharding
 from warp._src.interop.jax_calls import Call
 from warp._src.interop.jax_support import ffi_module, import_jax, register_handlers
 
@@ -169,22 +170,77 @@ def _lower(ctx: Any, operands: Sequence[Any], plan: Any, call: Call, scratch: Se
     return list(rule(inner, *operands, weft=np.frombuffer(plan.record, np.uint8)))[:count]
 
 
+def _cut(ctx: Any, operands: Sequence[Any], bind: Any, call: Call, places: Sequence[int], made: Sequence[int]) -> Any:
+    """The call for a program whose arrays lie on several devices, cut along its rows; None: it is not, or can't be.
+    `places` and `made` are the parameters that operands and results belong to."""
+    if not jax_sharding.runs_on_many(ctx):
+        return None
+    layout = jax_sharding.layout_of(call, places, made, ctx)
+    if layout is None:
+        return None
+    whole = jax_sharding.partitioned(bind, call, layout)
+    return mlir.lower_fun(lambda *args: list(whole(*args)), multiple_results=True)(ctx, *operands)
+
+
+jax_sharding.let_lowering_know_devices([forward_p, tangent_p, adjoint_p])
+
+
+def _bind_forward(call: Call, parts: int, operands: Sequence[Any]) -> list:
+    return forward_p.bind(*operands, call=call, batch=0, sizes=())
+
+
 @functools.partial(mlir.register_lowering, forward_p)
 def _lower_forward(ctx: Any, *operands: Any, call: Call, batch: int, sizes: tuple) -> list:
+    if batch == 0:
+        own = [i.index for i in call.inputs]
+        cut = _cut(ctx, operands, _bind_forward, call, own, [o.index for o in call.outputs])
+        if cut is not None:
+            return cut
     return _lower(ctx, operands, call.forward_plan(batch), call, ())
+
+
+@functools.lru_cache(maxsize=1024)
+def _tangent_binder(moving: tuple) -> Any:
+    def bind(call: Call, parts: int, operands: Sequence[Any]) -> list:
+        return tangent_p.bind(*operands, call=call, batch=0, sizes=(), moving=moving)
+
+    return bind
 
 
 @functools.partial(mlir.register_lowering, tangent_p)
 def _lower_tangent(ctx: Any, *operands: Any, call: Call, batch: int, sizes: tuple, moving: tuple) -> list:
+    if batch == 0:
+        own = [i.index for i in call.inputs]
+        moved = [k for k, m in zip(own, moving) if m]
+        results = [o.index for o in call.outputs if o.moves]
+        cut = _cut(ctx, operands, _tangent_binder(moving), call, own + moved, results)
+        if cut is not None:
+            return cut
     plan = call.tangent_plan(batch, moving)
     scratch = [((*sizes, *o.shape), o.dtype) for o in call.outputs]
     return _lower(ctx, operands, plan, call, scratch)
+
+
+@functools.lru_cache(maxsize=1024)
+def _adjoint_binder(seeded: tuple, shapes: tuple, own: tuple) -> Any:
+    def bind(call: Call, parts: int, operands: Sequence[Any]) -> list:
+        cut = tuple((s[0] // parts, *s[1:]) if s is not None and o else s for s, o in zip(shapes, own))
+        return adjoint_p.bind(*operands, call=call, batch=0, sizes=(), seeded=seeded, shapes=cut)
+
+    return bind
 
 
 @functools.partial(mlir.register_lowering, adjoint_p)
 def _lower_adjoint(
     ctx: Any, *operands: Any, call: Call, batch: int, sizes: tuple, seeded: tuple, shapes: tuple
 ) -> list:
+    if batch == 0 and jax_sharding.runs_on_many(ctx) and call.rows is not None:
+        own = tuple(call.rows[i.index] == jax_sharding.OWN for i in call.inputs)
+        given = [i.index for i in call.inputs] + [o.index for o, s in zip(call.outputs, seeded) if s]
+        results = [i.index for i, s in zip(call.inputs, shapes) if s is not None]
+        cut = _cut(ctx, operands, _adjoint_binder(seeded, shapes, own), call, given, results)
+        if cut is not None:
+            return cut
     plan = call.adjoint_plan(batch, seeded, tuple(s is not None for s in shapes))
     scratch = [((*sizes, *o.shape), o.dtype) for o in plan.scratch]
     return _lower(ctx, operands, plan, call, scratch)
@@ -224,11 +280,8 @@ def _forward_jvp(primals: Sequence, tangents: Sequence, *, call: Call, batch: in
 ad.primitive_jvps[forward_p] = _forward_jvp
 
 
-def _second(call: Call) -> NotImplementedError:
-    return NotImplementedError(
-        f"derivatives of kernel '{call.name}' in this order are not there; second ones over reverse mode are: "
-        "jax.hessian(f), jax.jacfwd(jax.grad(f)), jax.jacrev(jax.grad(f))"
-    )
+def _beyond(call: Call) -> NotImplementedError:
+    return NotImplementedError(f"third derivatives of kernel '{call.name}' are not there")
 
 
 def _tangent_jvp(
@@ -238,7 +291,13 @@ def _tangent_jvp(
     params = {"call": call, "batch": batch, "sizes": sizes}
     outs = tangent_p.bind(*primals, moving=moving, **params)
     if not all(_is_zero(t) for t in tangents[:count]):
-        raise _second(call)
+        # The tangent is a kernel like others, in inputs and directions: this is its own tangent, of which the outputs'
+        # tangents count, not the outputs. Reverse mode transposes it, and never runs it.
+        double = call.doubled(moving)
+        again = tuple(not _is_zero(t) for t in tangents)
+        directions = [t for t, m in zip(tangents, again) if m]
+        dots = tangent_p.bind(*primals, *directions, call=double, batch=batch, sizes=sizes, moving=again)
+        return outs, dots[sum(o.moves for o in call.outputs) :]
     given = iter(tangents[count:])
     moved = [next(given) if m else None for m in moving]
     again = tuple(t is not None and not _is_zero(t) for t in moved)
@@ -257,7 +316,7 @@ def _tangent_transpose(
     count = len(call.inputs)
     primals, directions = operands[:count], operands[count:]
     if any(ad.is_undefined_primal(p) for p in primals):
-        raise _second(call)
+        raise _beyond(call)
     seeded_floats = iter([not _is_zero(c) for c in cotangents])
     seeded = tuple(o.moves and next(seeded_floats) for o in call.outputs)
     if not any(seeded):
@@ -342,12 +401,12 @@ def _transposed_curvature(
     """The adjoint of a kernel's tangent is linear in the tangent's directions, and symmetric: second derivatives commute. Its
     transpose goes the same way, from what was asked for to what moved."""
     if call.origin is None:
-        raise _second(call)
+        raise _beyond(call)
     origin, moved = call.origin
     count = len(origin.inputs)
     primals, directions, seeds = operands[:count], operands[count : len(call.inputs)], operands[len(call.inputs) :]
     if any(ad.is_undefined_primal(p) for p in (*primals, *seeds)):
-        raise _second(call)
+        raise _beyond(call)
     given = iter(directions)
     by_input = [next(given) if m else None for m in moved]
     wanted = [d is not None and ad.is_undefined_primal(d) for d in by_input]

@@ -11,7 +11,7 @@ from warp import _weft
 from warp._src.devices.device import CPU, ScopedDevice, get_device, selection
 from warp._src.devices.streams import ScopedStream, Stream
 
-__all__ = ["export_checks", "import_jax"]
+__all__ = ["export_checks", "import_jax", "register_handlers"]
 
 _OLDEST = (0, 5, 0)
 
@@ -37,12 +37,13 @@ _registered = False
 
 
 def register_handlers() -> None:
-    """Tells XLA of the handlers, once per process. JAX keeps those of platforms that are not there yet."""
+    """Tells JAX of the code that runs kernels in its programs. `wp.jax_kernel` does so by itself; a process that only runs
+    programs that were exported elsewhere (with `portable=True`) calls it first."""
     global _registered
     if _registered:
         return
     ffi = ffi_module()
-    with _registering:
+    with _registering:  # JAX keeps those of platforms that are not there yet
         for name, platform, capsule in () if _registered else _weft.xla_handlers():
             ffi.register_ffi_target(name, capsule, platform=platform, api_version=1)
         _registered = True
@@ -50,7 +51,7 @@ def register_handlers() -> None:
 
 def export_checks() -> list[Any]:
     """What `jax.export.export(…, disabled_checks=…)` must be told so that programs with kernels can be exported. A program
-    that is deserialised finds a kernel where a `wp.jax_kernel` of it lives."""
+    that is deserialised finds a kernel where a `wp.jax_kernel` of it lives, or in itself (`portable=True`)."""
     import_jax()
     import jax.export
 

@@ -76,6 +76,8 @@ class TorchOp:
         self._is_transformed = torch._C._functorch.peek_interpreter_stack
         self._facts: tuple[Any, int, Any] = (None, 0, None)
         self._all_floats = all(p.floats for p in results)
+        self._like, self._like_rank = self._find_like(dim, shapes)
+        self._tensor_class, self._zeros_like, self._grad_enabled = torch.Tensor, torch.zeros_like, torch.is_grad_enabled
         self._node, self._apply = _make_node(torch, self)
         self._library_op = _make_library_op(torch, self)
 
@@ -88,11 +90,10 @@ class TorchOp:
                 f"{self.settled.name} takes {len(self.inputs)} inputs "
                 f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
             )
-        torch = self._torch
         if self._is_compiling():
             return self._by_library(arguments, dim, shapes)
         tracked = False
-        tensor_class = torch.Tensor
+        tensor_class = self._tensor_class
         for index in self._arrays:
             one = arguments[index]
             if type(one) is not tensor_class and type(one) is not self._parameter_class:
@@ -102,16 +103,44 @@ class TorchOp:
             tracked = tracked or one.requires_grad
         if self._dispatches():
             return self._by_library(arguments, dim, shapes)
-        grid, sizes = self.settled.settle(arguments, dim, shapes)
-        if self._is_transformed() is not None:
-            made = self._node.apply((grid, sizes), *arguments)
-        elif (tracked and torch.is_grad_enabled()) or (
-            self._forward_ad._current_level >= 0 and _has_tangent(torch, arguments, self._arrays)
-        ):
-            made = self._apply((grid, sizes), *arguments)
+        transformed = self._is_transformed() is not None
+        follows = not transformed and (
+            (tracked and self._grad_enabled())
+            or (self._forward_ad._current_level >= 0 and _has_tangent(self._torch, arguments, self._arrays))
+        )
+        if self._like is not None and not transformed and dim is None and shapes is None and self._fits(arguments):
+            return self._apply(None, *arguments)[0] if follows else self._run_like(arguments)
+        call = self.settled.settle(arguments, dim, shapes)
+        if transformed:
+            made = self._node.apply(call, *arguments)
+        elif follows:
+            made = self._apply(call, *arguments)
         else:
-            made = self.run(arguments, grid, sizes)
+            made = self.run(arguments, *call)
         return made[0] if len(made) == 1 else made
+
+    # The usual case, for which nothing has to be settled: one result, of the type and the shape of the first array.
+
+    def _find_like(self, dim: Any, shapes: Any) -> tuple[int | None, int]:
+        """The number of that array among the inputs, and its rank in torch; None where calls may be otherwise."""
+        if dim is not None or shapes is not None or self.kept or len(self.pure) != 1 or not self._arrays:
+            return None, 0
+        first, result = self.inputs[self._arrays[0]], self.pure[0]
+        if first.ndim != result.ndim or first.inner != result.inner:
+            return None, 0
+        return self._arrays[0], first.ndim + len(first.inner)
+
+    def _fits(self, arguments: Sequence[Any]) -> bool:
+        first = arguments[self._like]  # type: ignore[index]
+        return first.dtype is self.dtypes[0] and first.dim() == self._like_rank and first.is_contiguous()
+
+    def _run_like(self, arguments: Sequence[Any]) -> Any:
+        first = arguments[self._like]  # type: ignore[index]
+        result = self._zeros_like(first)
+        grid = first.shape[: self.pure[0].ndim] if self.pure[0].inner else first.shape
+        device = "cpu" if first.is_cpu else _device(first.device)
+        _weft.launch(self.kernel, grid, [*arguments, result], device=device, record_tape=False)
+        return result
 
     def _by_library(self, arguments: Sequence[Any], dim: Any, shapes: Any) -> Any:
         grid, sizes = self.settled.settle(arguments, dim, shapes)
@@ -360,19 +389,23 @@ def _make_node(torch: Any, op: TorchOp) -> tuple[Any, Any]:
     has_integers = not all(p.floats for p in op.results)
     has_values = len(op._arrays) < len(op.inputs)
 
-    def keep(ctx: Any, call: Any, arguments: tuple, output: tuple) -> None:
+    forward_ad = torch.autograd.forward_ad
+
+    def keep(ctx: Any, call: Any, arguments: tuple, output: tuple, transformed: bool) -> None:
         ctx.call = call
-        ctx.values = [None if p.is_array else a for p, a in zip(op.inputs, arguments)] if has_values else None
-        tensors = [arguments[i] for i in op._arrays] if has_values else arguments
+        tensors: Sequence[Any] = arguments
+        if has_values:
+            ctx.values = [None if p.is_array else a for p, a in zip(op.inputs, arguments)]
+            tensors = [arguments[i] for i in op._arrays]
         ctx.save_for_backward(*tensors)
-        if torch.autograd.forward_ad._current_level >= 0 or op._is_transformed() is not None:
+        if transformed or forward_ad._current_level >= 0:
             ctx.save_for_forward(*tensors)
         ctx.set_materialize_grads(False)
         if has_integers:
             ctx.mark_non_differentiable(*[o for p, o in zip(op.results, output) if not p.floats])
 
     def kept(ctx: Any) -> list[Any]:
-        if ctx.values is None:
+        if not has_values:
             return list(ctx.saved_tensors)
         arguments = list(ctx.values)
         for i, tensor in zip(op._arrays, ctx.saved_tensors):
@@ -385,24 +418,26 @@ def _make_node(torch: Any, op: TorchOp) -> tuple[Any, Any]:
 
         @staticmethod
         def forward(ctx: Any, call: Any, *arguments: Any) -> tuple:
-            made = op.run(arguments, *call)
-            keep(ctx, call, arguments, made)
+            made = (op._run_like(arguments),) if call is None else op.run(arguments, *call)
+            keep(ctx, call, arguments, made, False)
             return made
 
         @staticmethod
         def backward(ctx: Any, *given: Any) -> tuple:
             arguments = kept(ctx)
+            call = ctx.call or op.settled.settle(arguments, None, None)
             wanted = ctx.needs_input_grad[1:]
             if all([g is None for g in given]):
                 return (None,) * (1 + len(arguments))
             if not torch.is_grad_enabled():
-                return (None, *op.adjoint(arguments, ctx.call[0], ctx.call[1], given, wanted))
-            found = Backward.apply(ctx.call, wanted, len(given), *given, *arguments)
+                return (None, *op.adjoint(arguments, call[0], call[1], given, wanted))
+            found = Backward.apply(call, wanted, len(given), *given, *arguments)
             return (None, *[f if w and p.floats else None for p, w, f in zip(op.inputs, wanted, found)])
 
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> tuple:
-            return Tangent.apply(ctx.call, *tangents[1:], *kept(ctx))
+            arguments = kept(ctx)
+            return Tangent.apply(ctx.call or op.settled.settle(arguments, None, None), *tangents[1:], *arguments)
 
     class Node(torch.autograd.Function):
         """The same for torch.func."""
@@ -413,7 +448,7 @@ def _make_node(torch: Any, op: TorchOp) -> tuple[Any, Any]:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
-            keep(ctx, inputs[0], inputs[1:], output)
+            keep(ctx, inputs[0], inputs[1:], output, True)
 
         backward, jvp = staticmethod(Plain.backward), staticmethod(Plain.jvp)
 

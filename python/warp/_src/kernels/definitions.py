@@ -251,7 +251,7 @@ class Kernel(_weft.KernelHandle):
             self.native()
             made = _DoubledKernel(self.func, self.key, self.module, self.options)
             made._function, made._resolver, made._types = self._function, self._resolver, self._types
-            made._option = option
+            made._option, made._outer = option, self
             self._doubled[option] = made
         return made
 
@@ -296,9 +296,11 @@ class _DoubledKernel(Kernel):
     """See Kernel.tangent and Kernel._seeded."""
 
     _option: str
+    _outer: Kernel
 
     def _compile_options(self) -> dict[str, typing.Any]:
-        return {**super()._compile_options(), self._option: True}
+        outer = self._outer._compile_options()
+        return {**outer, self._option: outer.get("tangent", 0) + 1 if self._option == "tangent" else True}
 
 
 def _declared_before(f: typing.Callable, key: str, module: Module) -> Function | None:

@@ -12,6 +12,7 @@ from warp._src.values import types as wt
 class ArrayDescriptor(ctypes.Structure):
     """An array as generated code sees it."""
 
+    __slots__ = ()
     _fields_ = [
         ("data", ctypes.c_uint64),
         ("grad", ctypes.c_uint64),
@@ -26,8 +27,8 @@ class array_t(ArrayDescriptor):
     """The descriptor of an array, as `from_torch(…, return_ctype=True)` makes it: it goes to launches in an array's place, keeps
     what it was made of alive, and is nothing else."""
 
+    __slots__ = ("_keep",)  # a dictionary for it would cost more than all the rest
     _fields_ = [("_element", ctypes.c_uint64), ("_place", ctypes.c_int64), ("_mark", ctypes.c_uint64)]
-    _keep: Any
 
 
 _weft.set_descriptor_class(array_t)

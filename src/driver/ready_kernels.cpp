@@ -1,0 +1,21 @@
+// Finds kernels that the library was built with.
+#include "driver/ready_kernels.h"
+
+#include <algorithm>
+
+#include "driver/kernel_keys.h"
+
+namespace weft::driver {
+
+// The file that the build makes has the other definition. It can't be made by a compiler that contains it.
+[[gnu::weak]] std::span<const ReadyKernel> ready_kernels() { return {}; }
+
+const ReadyKernel* find_ready_kernel(const BuildRequest& request) {
+  const std::span<const ReadyKernel> ready = ready_kernels();
+  if (ready.empty() || request.options.gpu.keep_ptx) return nullptr;
+  const Hash128 key = ready_key(request);
+  const auto found = std::ranges::find(ready, key, &ReadyKernel::key);
+  return found == ready.end() ? nullptr : &*found;
+}
+
+}  // namespace weft::driver

@@ -1,0 +1,92 @@
+// What it takes to run a record: the kernel that a process has made, or the one that the record brings along.
+#include <cstring>
+
+#include "driver/kernel_from_ir.h"
+#include "driver/taping.h"
+#include "interop/call_record.h"
+#include "runtime/errors.h"
+
+namespace weft::interop {
+
+driver::LaunchForm CallTarget::form(bool taped) const {
+  driver::LaunchForm form;
+  form.rank = std::uint8_t(record.dims.size());
+  if (record.direction != Direction::adjoint) return form;
+  form.adjoint = !taped;
+  form.taped = taped || !facts->log.empty() || !facts->ordered.empty() || !facts->numbers.empty();
+  return form;
+}
+
+std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<driver::Kernel> kernel,
+                                        driver::KernelSignature& signature) {
+  auto target = std::make_unique<CallTarget>();
+  target->kernel = std::move(kernel);
+  target->signature = &signature;
+  target->layout = signature.layout;
+  if (record.direction == Direction::adjoint) {
+    driver::LaunchForm form;
+    form.rank = std::uint8_t(record.dims.size());
+    target->facts = &target->kernel->facts_for(signature, form);
+    record.replays = !target->facts->log.empty();
+  }
+  target->record = std::move(record);
+  if (target->facts && target->form().taped)
+    target->layout = driver::taped_layout(signature.layout, *target->facts, true);
+  target->block.assign(target->layout.size / 8 + 1, 0);
+  for (std::size_t i = 0; i < target->record.params.size(); ++i) {
+    const CallParam& param = target->record.params[i];
+    if (param.role == Role::value)
+      std::memcpy(reinterpret_cast<char*>(target->block.data()) + target->layout.params[i].offset, param.value.data(),
+                  param.value.size());
+  }
+  return target;
+}
+
+bool fits(const CallRecord& record, const driver::KernelSignature& signature) {
+  if (record.params.size() > signature.layout.params.size()) return false;
+  for (std::size_t i = 0; i < record.params.size(); ++i) {
+    const CallParam& param = record.params[i];
+    const Type* type = signature.layout.params[i].type;
+    if (param.type != type->text() || (param.role == Role::value && param.value.size() != type->size())) return false;
+    if (param.role != Role::value && !type->is_array()) return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// Whether each array of a record has memory to lie in.
+bool has_memory(const CallRecord& record) {
+  const bool adjoint = record.direction == Direction::adjoint;
+  for (const CallParam& p : record.params) {
+    const bool seen = p.ret >= 0 || (adjoint && (p.arg_dot >= 0 || p.ret_dot >= 0));
+    switch (p.role) {
+      case Role::value: break;
+      case Role::input:
+        if (p.arg < 0) return false;
+        break;
+      case Role::output:
+        if (!seen) return false;
+        break;
+      case Role::in_out:
+        if (p.arg < 0 || (!adjoint && p.ret < 0)) return false;
+        break;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<CallTarget> portable_target(CallRecord record) {
+  const PortableKernel& from = *record.portable;
+  const driver::LoadedKernel made = driver::kernel_from_ir(record.kernel, from.ir, from.options);
+  const bool tangent = record.direction == Direction::tangent;  // whose directions the record does not count
+  const std::size_t own = made.signature->layout.params.size() / (tangent ? 2 : 1);
+  if ((tangent && from.options.tangent == 0) || record.params.size() != own || !fits(record, *made.signature) ||
+      !has_memory(record))
+    throw runtime::ArgumentError("the call's record says other things of kernel '" + record.kernel + "' than its code");
+  return make_target(std::move(record), made.kernel, *made.signature);
+}
+
+}  // namespace weft::interop

@@ -1,0 +1,25 @@
+// What kernels find in one load instead of a walk: for each place of 8³ voxels in the box around all leaves of a grid, the leaf
+// there, or where the value lies that stands for all of its voxels.
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include "volume/grid.h"
+
+namespace weft::volume {
+
+/// Empty if the grid has no leaf, or if the table would be large beside it; then kernels walk.
+struct PlaceTable {
+  std::array<std::int32_t, 3> low{};      // corner of the first place, divided by 8
+  std::array<std::uint32_t, 3> extent{};  // in places, with one more on each side than there are leaves
+  std::vector<std::uint32_t> entries;  // z fastest: the number of a leaf, or kOneValue and the value's offset in words
+};
+
+/// Marks an entry whose voxels share one value.
+inline constexpr std::uint32_t kOneValue = std::uint32_t(1) << 31;
+
+/// The table of a grid that was checked.
+PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts);
+
+}  // namespace weft::volume

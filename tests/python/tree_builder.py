@@ -1,0 +1,181 @@
+"""The kernels by which GPUs build and refit trees (src/driver/kernels), launched as driver/gpu_trees.cpp does, on whatever
+device there is, and what a tree must be."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import tempfile
+
+import numpy as np
+import warp as wp
+
+SOURCES = pathlib.Path(__file__).parents[2] / "src" / "driver" / "kernels"
+LEAF_BIT = 0x80000000
+
+
+FOLDER = tempfile.TemporaryDirectory()
+
+
+def load_kernels() -> object:
+    """All files as one program, like the driver's."""
+    names = ("tree_items.py", "tree.py", "tree_groups.py", "tree_moments.py")
+    text = "".join((SOURCES / name).read_text() for name in names)
+    path = pathlib.Path(FOLDER.name) / "weft_tree_kernels.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("weft_tree_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+kernels = load_kernels()
+
+
+class Tree:
+    """What driver/gpu_trees.cpp does, launch by launch."""
+
+    def __init__(self, lowers: np.ndarray, uppers: np.ndarray, groups: np.ndarray | None = None) -> None:
+        n = self.n = len(lowers)
+        nodes = max(n - 1, 1) if groups is None else 2 * n - 1
+        self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
+        self.words = wp.zeros((nodes, 16), dtype=wp.uint32)
+        self.planes = wp.array(ptr=self.words.ptr, dtype=float, shape=(nodes, 16), device=self.words.device)
+        self.arrived = wp.full(nodes, -1, dtype=int)
+        self.groups = None if groups is None else wp.array(groups, dtype=int)
+        self.roots = None if groups is None else wp.full(n + 1, wp.vec2i(-9, -9), dtype=wp.vec2i)
+        self.sort()
+        rows = wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=self.words.device)
+        boxes = [self.lowers, self.uppers]
+        if n == 1:
+            wp.launch(kernels.lone_item, dim=1, inputs=[*boxes, rows])
+            if groups is not None:
+                wp.launch(kernels.lone_group, dim=1, inputs=[self.groups, self.roots])
+            return
+        slots = [wp.empty(4 * (n - 1), dtype=wp.vec4), wp.empty(2 * (n - 1), dtype=wp.vec2i)]
+        parents = wp.empty(n - 1, dtype=int)
+        placed = wp.empty(n, dtype=int)
+        climbs = [self.order, *boxes, self.arrived, *slots, parents]
+        lays_out = [*slots, parents, self.order, placed, rows]
+        if groups is None:
+            wp.launch(kernels.climb, dim=n, inputs=[self.keys, *climbs])
+            wp.launch(kernels.lay_out, dim=n - 1, inputs=lays_out)
+        else:
+            wp.launch(kernels.climb_in_groups, dim=n, inputs=[self.keys, self.ranks, *climbs])
+            wp.launch(kernels.lay_out_groups, dim=n - 1, inputs=[*lays_out, self.ranks, self.groups, self.roots])
+        self.order = placed
+
+    def sort(self) -> None:
+        n = self.n
+        bounds = wp.array([2**31 - 1] * 3 + [-(2**31)] * 3, dtype=int)
+        threads = min(n, 7)
+        wp.launch(kernels.extent, dim=threads, inputs=[self.lowers, self.uppers, threads, bounds])
+        keys = wp.empty(2 * n, dtype=wp.uint32 if self.groups is None else wp.uint64)
+        order = wp.empty(2 * n, dtype=int)
+        given = [self.lowers, self.uppers, bounds]
+        if self.groups is None:
+            wp.launch(kernels.morton_keys, dim=n, inputs=[*given, keys[:n], order[:n]])
+        else:
+            wp.launch(kernels.group_keys, dim=n, inputs=[*given, self.groups, keys[:n], order[:n]])
+        wp.utils.radix_sort_pairs(keys, order, n)
+        self.keys, self.order = keys[:n].contiguous(), order[:n].contiguous()
+        if self.groups is None:
+            return
+        self.ranks = wp.empty(n, dtype=int)
+        wp.launch(kernels.group_borders, dim=n, inputs=[self.keys, self.ranks])
+        wp.utils.array_scan(self.ranks, self.ranks)
+        wp.launch(kernels.group_codes, dim=n, inputs=[self.keys, self.ranks])
+
+    def moments(self, points: wp.array, indices: wp.array) -> np.ndarray:
+        """Fills leaves with faces; gives moments: nodes, rows, sides."""
+        nodes = len(self.words)
+        leaves = wp.zeros(3 * self.n, dtype=wp.vec4)
+        wp.launch(kernels.fill_faces, dim=self.n, inputs=[points, indices, self.order, leaves])
+        totals = wp.full((nodes, 37), wp.float64(np.nan), dtype=wp.float64)
+        out = wp.full((nodes, 68), np.nan, dtype=float)
+        self.arrived.zero_()
+        given = [self.words, self.planes, leaves, self.arrived, totals, out]
+        wp.launch(kernels.gather_moments, dim=nodes, inputs=given)
+        return out.numpy().reshape(nodes, 34, 2)
+
+    def refit(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
+        self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
+        self.arrived.zero_()
+        boxes = [self.lowers, self.uppers]
+        wp.launch(
+            kernels.refit_nodes,
+            dim=len(self.arrived),
+            inputs=[self.order, *boxes, self.words, self.arrived, self.planes],
+        )
+
+
+def check(tree: Tree, lowers: np.ndarray, uppers: np.ndarray) -> int:
+    """Walks the tree: order, links and boxes; every item once. Gives the depth."""
+    words, planes, order = tree.words.numpy(), tree.planes.numpy(), tree.order.numpy()
+    with np.errstate(invalid="ignore"):
+        fine = np.isfinite(lowers).all(1) & np.isfinite(uppers).all(1) & (lowers <= uppers).all(1)
+    low = np.where(fine[:, None], lowers, np.float32(np.inf))
+    high = np.where(fine[:, None], uppers, np.float32(-np.inf))
+    seen: list[int] = []
+    lone: set[int] = set()
+    if tree.groups is not None:
+        lone = check_groups(tree)
+    deepest = 0
+    work = [(0, 0xFFFFFFFF, 1)]
+    count = 0
+    while work:
+        node, parent, depth = work.pop()
+        assert node == count, "depth-first order"
+        count += 1
+        deepest = max(deepest, depth)
+        assert words[node, 14] == parent
+        children = []
+        for side in range(2):
+            word = int(words[node, 12 + side])
+            box = planes[node, side:6:2], planes[node, 6 + side : 12 : 2]
+            if word == 0:
+                assert side == 1 and (tree.n == 1 or node in lone)
+                assert (box[0] == np.inf).all() and (box[1] == -np.inf).all()
+                continue
+            if word & LEAF_BIT:
+                first, size = word & 0x0FFFFFFF, ((word >> 28) & 7) + 1
+                items = order[first : first + size]
+                assert 1 <= size <= 2
+                np.testing.assert_array_equal(box[0], low[items].min(0))
+                np.testing.assert_array_equal(box[1], high[items].max(0))
+                seen += items.tolist()
+            else:
+                children.append((word, 2 * node + side, depth + 1))
+                np.testing.assert_array_equal(box[0], np.minimum(planes[word, 0:6:2], planes[word, 1:6:2]))
+                np.testing.assert_array_equal(box[1], np.maximum(planes[word, 6:12:2], planes[word, 7:12:2]))
+        work += reversed(children)
+        if not children:
+            assert words[node, 15] == count
+    assert words[0, 15] == count
+    assert sorted(seen) == list(range(tree.n))
+    return deepest
+
+
+def items_below(tree: Tree, node: int) -> list[int]:
+    """In the leaves of a node's subtree."""
+    words, order = tree.words.numpy(), tree.order.numpy()
+    out: list[int] = []
+    for word in words[node : words[node, 15], 12:14].ravel().tolist():
+        if word & LEAF_BIT:
+            first = word & 0x0FFFFFFF
+            out += order[first : first + ((word >> 28) & 7) + 1].tolist()
+    return out
+
+
+def check_groups(tree: Tree) -> set[int]:
+    """The table: each group once, rising, with a root that has all of it and nothing else. Gives the roots of single items."""
+    groups, table = tree.groups.numpy(), tree.roots.numpy()
+    names = np.unique(groups)
+    assert table[0].tolist() == [len(names), 0]
+    lone = set()
+    for name, (group, root) in zip(names, table[1 : 1 + len(names)]):
+        assert group == name
+        assert sorted(items_below(tree, root)) == np.flatnonzero(groups == name).tolist()
+        if (groups == name).sum() == 1:
+            lone.add(int(root))
+    return lone
