@@ -43,6 +43,7 @@ ONE_RUN = {
     "test_rows": "runs every executor itself, GPUs among them",
     "test_source_key": "about keys of sources",
     "test_sources": "programs of their own",
+    "test_tile_machine": "programs of their own",
     "test_types": "values in Python",
     "test_typing": "about type checkers",
 }

@@ -60,8 +60,8 @@ class PtxRaces {
   static void keep(Marks& marks, const Mark& now);
   void note_cell(Cell& cell, std::size_t k, const Mark& now, Access access, bool same) {
     if (!ordered(cell.written, now)) meet_write(cell, k, now, access == Access::write && same);
-    if (access != Access::read) check(cell.read, k, now);
-    if (access != Access::atomic) check(cell.added, k, now);
+    if (access != Access::read) check(cell.read, k, now, same);
+    if (access != Access::atomic) check(cell.added, k, now, false);
     if (access == Access::write)
       cell.written = now;
     else
@@ -75,9 +75,9 @@ class PtxRaces {
       fail(k, cell.written, now);
     }
   }
-  void check(const Marks& marks, std::size_t k, const Mark& now) const {
+  void check(const Marks& marks, std::size_t k, const Mark& now, bool same) const {
     for (const Mark& one : marks.of)
-      if (!ordered(one, now)) fail(k, one, now);
+      if (!ordered(one, now) && !(same && repeated_.count({k, one.thread}))) fail(k, one, now);
   }
   [[noreturn]] void fail(std::size_t k, const Mark& before, const Mark& now) const;
 

@@ -1,0 +1,241 @@
+// The machine that runs PTX for the fake driver: what instructions give, how threads meet, and which races it finds.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "ptx_machine.h"
+
+namespace weft::cuda::fake {
+namespace {
+
+std::uint64_t memory[512];
+
+PtxRange around(std::size_t address) {
+  const auto start = reinterpret_cast<std::size_t>(memory);
+  return address >= start && address < start + sizeof memory ? PtxRange{start, start + sizeof memory} : PtxRange{0, 0};
+}
+
+PtxLaunch launch_of(unsigned threads, std::vector<std::uint64_t> numbers = {}) {
+  PtxLaunch launch;
+  launch.threads = threads;
+  launch.allocation = around;
+  numbers.insert(numbers.begin(), reinterpret_cast<std::uint64_t>(memory));
+  numbers.resize(4);
+  launch.arguments.resize(8 * numbers.size());
+  std::memcpy(launch.arguments.data(), numbers.data(), launch.arguments.size());
+  return launch;
+}
+
+/// A kernel of a few lines; %m is the memory, %t the thread's number, %mine the thread's own word of the memory.
+std::string kernel(const std::string& body, const std::string& before = "") {
+  return ".version 7.8\n.target sm_90\n.address_size 64\n" + before +
+         "\n.visible .entry k(.param .u64 memory, .param .u64 x, .param .u64 y, .param .u64 z)\n{\n"
+         "  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<20>, %m, %mine, %x, %y, %z; .reg .f32 %f<9>; .reg .b32 %t;\n"
+         "  ld.param.u64 %m, [memory];\n  mov.u32 %t, %tid.x;\n  mad.wide.u32 %mine, %t, 8, %m;\n" +
+         body + "\n  ret;\n}\n";
+}
+
+std::string error_of(const std::string& text, unsigned threads) {
+  try {
+    PtxModule(text).run("k", launch_of(threads));
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// What one instruction makes of up to three numbers.
+std::uint64_t result(const std::string& instruction, std::uint64_t x, std::uint64_t y = 0, std::uint64_t z = 0) {
+  const std::string load = "  ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; ld.param.u64 %z, [z]; mov.b64 %rd1, 0;\n  ";
+  PtxModule(kernel(load + instruction + "\n  st.global.u64 [%m], %rd1;")).run("k", launch_of(1, {x, y, z}));
+  return memory[0];
+}
+
+std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+
+TEST(PtxMachine, Integers) {
+  EXPECT_EQ(result("add.s32 %rd1, %x, %y;", 0xFFFFFFFF, 2), 1u);
+  EXPECT_EQ(result("mul.hi.s32 %rd1, %x, %y;", 0x80000000, 2), 0xFFFFFFFFu);
+  EXPECT_EQ(result("mad.wide.s32 %rd1, %x, %y, %z;", 0xFFFFFFFF, 5, 3), std::uint64_t(-2));
+  EXPECT_EQ(result("div.s32 %rd1, %x, %y;", std::uint64_t(-7), 2), 0xFFFFFFFDu);
+  EXPECT_EQ(result("rem.s64 %rd1, %x, -1;", std::uint64_t(1) << 63), 0u);
+  EXPECT_EQ(result("shr.s32 %rd1, %x, 40;", 0x80000000), 0xFFFFFFFFu);
+  EXPECT_EQ(result("shl.b64 %rd1, %x, 64;", 1), 0u);
+  EXPECT_EQ(result("bfe.s32 %rd1, %x, 9, 1;", 0x200), 0xFFFFFFFFu);
+  EXPECT_EQ(result("bfe.u64 %rd1, %x, 60, 20;", ~std::uint64_t(0)), 15u);
+  EXPECT_EQ(result("bfi.b32 %rd1, %x, %y, 4, 8;", 0xAB, 0xFFFFFFFF), 0xFFFFFABFu);
+  EXPECT_EQ(result("prmt.b32 %rd1, %x, %y, 0x4f10;", 0x44332211, 0x88776655), 0x55FF2211u);
+  EXPECT_EQ(result("shf.l.wrap.b32 %rd1, %x, %y, 8;", 0x12345678, 0xABCDEF01), 0xCDEF0112u);
+  EXPECT_EQ(result("shf.r.clamp.b32 %rd1, %x, %y, 40;", 0x12345678, 0xABCDEF01), 0xABCDEF01u);
+  EXPECT_EQ(result("lop3.b32 %rd1, %x, %y, %z, 0x96;", 5, 3, 9), 15u);
+  EXPECT_EQ(result("selp.b32 %rd1, %x, %y, 0;", 5, 3), 3u);
+  EXPECT_EQ(result("mov.b64 {%r1, %r2}, %x; mov.b64 %rd1, {%r2, %r1};", 0x0000000100000002), 0x0000000200000001u);
+  EXPECT_EQ(result("setp.lt.s32 %p1|%p2, %x, 3; selp.u64 %rd1, 1, 2, %p2;", 0xFFFFFFFF), 2u);
+  EXPECT_EQ(result("setp.eq.s32 %p1, %x, 3; setp.lt.and.u32 %p2, %x, 9, !%p1; selp.u64 %rd1, 1, 2, %p2;", 3), 2u);
+}
+
+TEST(PtxMachine, Floats) {
+  const float tiny = std::numeric_limits<float>::denorm_min(), inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(result("add.rn.f32 %rd1, %x, %y;", bits(1.0f), bits(0x1p-24f)), bits(1.0f));
+  EXPECT_EQ(result("add.rp.f32 %rd1, %x, %y;", bits(1.0f), bits(0x1p-40f)), bits(1.0f + 0x1p-23f));
+  EXPECT_EQ(result("mul.rz.f64 %rd1, %x, %y;", bits(1.0 + 0x1p-52), bits(1.5)), bits(1.5 + 0x1p-52));
+  EXPECT_EQ(result("fma.rn.f32 %rd1, %x, %x, %y;", bits(1.0f + 0x1p-12f), bits(-1.0f - 0x1p-11f)), bits(0x1p-24f));
+  EXPECT_EQ(result("mul.ftz.f32 %rd1, %x, %y;", bits(tiny), bits(8.0f)), 0u);
+  EXPECT_EQ(result("add.sat.f32 %rd1, %x, %y;", bits(2.0f), bits(3.0f)), bits(1.0f));
+  EXPECT_EQ(result("div.rn.f32 %rd1, %x, %y;", bits(0.0f), bits(0.0f)), 0x7FFFFFFFu);
+  EXPECT_EQ(result("min.f32 %rd1, %x, %y;", bits(0.0f), bits(-0.0f)), bits(-0.0f));
+  EXPECT_EQ(result("max.NaN.f32 %rd1, %x, %y;", 0x7FC00000, bits(1.0f)), 0x7FFFFFFFu);
+  EXPECT_EQ(result("rsqrt.approx.f32 %rd1, %x;", bits(4.0f)), bits(0.5f));
+  EXPECT_EQ(result("setp.ltu.f32 %p1, %x, %y; selp.u64 %rd1, 1, 2, %p1;", 0x7FC00000, bits(1.0f)), 1u);
+  EXPECT_EQ(result("setp.ne.f32 %p1, %x, %y; selp.u64 %rd1, 1, 2, %p1;", 0x7FC00000, bits(1.0f)), 2u);
+  EXPECT_EQ(result("add.rn.f16x2 %rd1, %x, %y;", 0x3C003C00, 0x3C004000), 0x40004200u);
+  EXPECT_EQ(result("fma.rn.f16 %rd1, %x, %x, %y;", 0x3C01, 0x0001), 0x3C02u);
+  EXPECT_EQ(result("cvt.rzi.s32.f32 %rd1, %x;", bits(-2.75f)), 0xFFFFFFFEu);
+  EXPECT_EQ(result("cvt.rzi.u8.f32 %rd1, %x;", bits(inf)), 255u);
+  EXPECT_EQ(result("cvt.rzi.s64.f32 %rd1, %x;", bits(1e30f)), 0x7FFFFFFFFFFFFFFFu);
+  EXPECT_EQ(result("cvt.rni.f32.f32 %rd1, %x;", bits(2.5f)), bits(2.0f));
+  EXPECT_EQ(result("cvt.rn.f32.u64 %rd1, %x;", (std::uint64_t(1) << 24) + 1), bits(0x1p24f));
+  EXPECT_EQ(result("cvt.rz.f32.f64 %rd1, %x;", bits(1.0 + 0x1.8p-23)), bits(1.0f + 0x1p-23f));
+  EXPECT_EQ(result("cvt.rn.f16.f32 %rd1, %x;", bits(1.0f)), 0x3C00u);
+  EXPECT_EQ(result("cvt.sat.s8.s32 %rd1, %x;", 300), 127u);
+  EXPECT_EQ(result("cvt.s64.s8 %rd1, %x;", 0x80), ~std::uint64_t(127));
+}
+
+TEST(PtxMachine, CallsHaveFramesAndPrivateMemory) {
+  const std::string twice = R"(
+.func (.param .b64 out) f(.param .b64 in)
+{
+  .local .align 8 .b8 depot[16];
+  .reg .b64 %SP, %SPL, %v; .reg .pred %p; .reg .b64 %less, %rest;
+  mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL;
+  ld.param.u64 %v, [in];
+  st.local.u64 [%SPL+8], %v;
+  setp.eq.s64 %p, %v, 0;
+  mov.u64 %rest, 0;
+  @%p bra $end;
+  sub.s64 %less, %v, 1;
+  { .param .b64 a; .param .b64 b; st.param.b64 [a+0], %less; call.uni (b), f, (a); ld.param.b64 %rest, [b+0]; }
+$end:
+  ld.u64 %v, [%SP+8];
+  add.s64 %v, %v, %rest;
+  st.param.b64 [out+0], %v;
+  ret;
+}
+)";
+  const std::string body = R"(
+  cvt.u64.u32 %rd1, %t;
+  { .param .b64 a; .param .b64 b; st.param.b64 [a+0], %rd1; call.uni (b), f, (a); ld.param.b64 %rd2, [b+0]; }
+  st.global.u64 [%mine], %rd2;)";
+  PtxModule(kernel(body, twice)).run("k", launch_of(40));
+  for (std::uint64_t t = 0; t < 40; ++t) EXPECT_EQ(memory[t], t * (t + 1) / 2);
+}
+
+TEST(PtxMachine, VariablesAndMemoryOfLaunches) {
+  const std::string variables =
+      ".global .align 8 .u64 table[3] = {7, 8, 9};\n.extern .shared .align 16 .b8 open[];\n.shared .align 4 .b8 fixed[4];\n";
+  const std::string body = R"(
+  mov.u64 %rd1, table;
+  ld.global.u64 %rd2, [%rd1+16];
+  st.shared.u32 [fixed], 5;
+  mov.u64 %rd3, open;
+  cvta.shared.u64 %rd4, %rd3;
+  st.u64 [%rd4+8], %rd2;
+  isspacep.shared %p1, %rd4;
+  ld.shared.u64 %rd5, [open+8];
+  @%p1 add.u64 %rd5, %rd5, 100;
+  st.global.u64 [%m], %rd5;)";
+  PtxLaunch launch = launch_of(1);
+  launch.shared_bytes = 16;
+  PtxModule(kernel(body, variables)).run("k", launch);
+  EXPECT_EQ(memory[0], 109u);
+  EXPECT_NE(error_of(kernel(body, variables), 1).find("beyond shared memory in 'st.u64 [%rd4+8], %rd2'"),
+            std::string::npos);
+}
+
+TEST(PtxMachine, WarpsOfFewThreadsMeet) {
+  const std::string body = R"(
+  shfl.sync.down.b32 %r1|%p1, %t, 1, 31, -1;
+  setp.lt.u32 %p2, %t, 2;
+  vote.sync.ballot.b32 %r2, %p2, -1;
+  shfl.sync.bfly.b32 %r3, %t, 1, 31, -1;
+  bar.sync 0;
+  activemask.b32 %r4;
+  mad.lo.u32 %r5, %r2, 1000, %r3;
+  cvt.u64.u32 %rd1, %r5;
+  st.global.u64 [%mine], %rd1;)";
+  for (unsigned threads : {1u, 31u, 32u, 34u, 96u}) {
+    PtxModule(kernel(body)).run("k", launch_of(threads));
+    for (unsigned t = 0; t < threads; ++t) {
+      const unsigned low = t >= 32 ? 0 : threads == 1 ? 1 : 3;
+      if ((t ^ 1) < threads) EXPECT_EQ(memory[t], low * 1000 + (t ^ 1)) << t << " of " << threads;
+    }
+  }
+}
+
+TEST(PtxMachine, ThreadsThatLeftDoNotCount) {
+  const std::string body = R"(
+  setp.ge.u32 %p1, %t, 40;
+  @%p1 ret;
+  setp.eq.u32 %p2, %t, 39;
+  bar.red.or.pred %p3, 0, %p2;
+  bar.warp.sync -1;
+  selp.u64 %rd1, 1, 2, %p3;
+  st.global.u64 [%mine], %rd1;)";
+  std::memset(memory, 0, sizeof memory);
+  PtxModule(kernel(body)).run("k", launch_of(64));
+  for (unsigned t = 0; t < 64; ++t) EXPECT_EQ(memory[t], t < 40 ? 1u : 0u);
+}
+
+TEST(PtxMachine, BarriersThatNotAllComeByAreAnError) {
+  const std::string body =
+      "setp.lt.u32 %p1, %t, 7;\n@%p1 bra $a;\nbar.warp.sync -1;\nbra $b;\n$a: bar.warp.sync -1;\n$b:";
+  const std::string error = error_of(kernel(body), 32);
+  EXPECT_NE(error.find("threads wait for each other at different places"), std::string::npos) << error;
+}
+
+TEST(PtxMachine, UnknownInstructionsAreNamedWhereTheyRun) {
+  EXPECT_EQ(error_of(kernel("setp.eq.u32 %p1, %t, 9;\n@%p1 tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];"), 4),
+            "");
+  EXPECT_NE(error_of(kernel("frobnicate.b32 %r1, %r2;"), 4).find("unknown instruction in 'frobnicate.b32 %r1, %r2'"),
+            std::string::npos);
+  EXPECT_NE(error_of(kernel("st.global.u64 [%m+4096], %rd1;"), 1).find("beyond the memory"), std::string::npos);
+  EXPECT_NE(error_of(kernel("st.global.u64 [%m+4], %rd1;"), 1).find("misaligned"), std::string::npos);
+  EXPECT_NE(error_of(kernel("trap;"), 1).find("a trap"), std::string::npos);
+}
+
+TEST(PtxMachine, Races) {
+  const std::string shared = ".shared .align 8 .b8 s[1024];\n";
+  const std::string own = "mul.wide.u32 %rd1, %t, 4;\nmov.u64 %rd2, s;\nadd.u64 %rd1, %rd1, %rd2;\n";
+  const std::string write = "st.shared.u32 [%rd1], %t;\n", next = "ld.shared.u32 %r1, [%rd1+4];\n";
+  auto error = [&](const std::string& body, unsigned threads) { return error_of(kernel(own + body, shared), threads); };
+  EXPECT_EQ(error(write + "bar.sync 0;\n" + next, 64), "");
+  EXPECT_EQ(error(write + "bar.warp.sync -1;\n" + next, 32), "");
+  const std::string found = error(write + next, 2);
+  EXPECT_NE(found.find("thread 0 by 'ld.shared.u32 %r1, [%rd1+4]' (line "), std::string::npos) << found;
+  EXPECT_NE(found.find("and thread 1 by 'st.shared.u32 [%rd1], %t' (line "), std::string::npos) << found;
+  EXPECT_NE(error(write + "bar.warp.sync -1;\n" + next, 64), "") << "a warp's barrier is no other warp's";
+  EXPECT_NE(error(next + "bar.warp.sync -1;\n" + write, 33), "") << "and so for reads before writes";
+  EXPECT_NE(error("st.shared.u32 [s], %t;", 2), "");
+  EXPECT_EQ(error("st.shared.u32 [s], 7;\nld.shared.u32 %r1, [s];", 64), "") << "all write the same";
+  EXPECT_NE(error("setp.lt.u32 %p1, %t, 2;\n@%p1 st.shared.u32 [s], 7;\nld.shared.u32 %r1, [s];", 64), "");
+  const std::string add = "atom.shared.add.u32 %r1, [s], 1;\n", read = "ld.shared.u32 %r1, [s];\n";
+  EXPECT_EQ(error("st.shared.u32 [s], 0;\nbar.sync 0;\n" + add + "bar.sync 0;\n" + read, 64), "");
+  EXPECT_NE(error(add + read, 2), "");
+  EXPECT_NE(error(read + add, 2), "");
+  PtxLaunch unwatched = launch_of(2);
+  unwatched.watch_races = false;
+  PtxModule(kernel(own + write + next, shared)).run("k", unwatched);
+}
+
+TEST(PtxMachine, BytesSideBySideAreNoRace) {
+  const std::string body = "cvt.u64.u32 %rd1, %t;\nmov.u64 %rd2, s;\nadd.u64 %rd1, %rd1, %rd2;\nst.shared.u8 [%rd1], %t;";
+  EXPECT_EQ(error_of(kernel(body, ".shared .align 8 .b8 s[64];\n"), 64), "");
+}
+
+}  // namespace
+}  // namespace weft::cuda::fake
