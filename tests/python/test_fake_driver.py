@@ -97,6 +97,7 @@ print("built")
 """
 
 
+@pytest.mark.skipif("WEFT_SANITIZED" in os.environ, reason="builds with sanitizers have none")
 def test_trees_are_built_by_kernels_that_came_with_the_library(tmp_path):
     """In every form that launches ask for: no compiler runs but the driver's, which the fake one writes down."""
     assert run(code=LIBRARY_KERNELS, WARP_CACHE_PATH=str(tmp_path)) == "built\n"
