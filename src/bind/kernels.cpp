@@ -13,6 +13,7 @@
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
 #include "bind/hooks.h"
+#include "codegen/background.h"
 #include "driver/full_versions.h"
 #include "runtime/errors.h"
 #include "sema/scan.h"
@@ -543,6 +544,13 @@ void register_kernels(nb::module_& m) {
         driver::finish_full_versions();
       },
       "Makes the full versions of all kernels that run by a first one. Launches use them from then on.");
+  m.def(
+      "end_full_versions",
+      [] {
+        GilRelease release;
+        codegen::end_background_compiles();
+      },
+      "Before the process ends: threads that make full versions stop for good.");
   m.def("count_first_versions", &driver::count_first_versions,
         "How many kernels run by a first version whose full one is not made yet.");
 }

@@ -53,6 +53,8 @@ BackgroundCompile::~BackgroundCompile() {
   count(-1);
 }
 
+bool compiles_in_background() noexcept { return in_background; }
+
 void stay_if_ending() noexcept {
   if (!in_background || !ending.load(std::memory_order_acquire)) return;
   count(-1);

@@ -17,10 +17,14 @@ class BackgroundCompile {
   bool outermost_;
 };
 
+/// Whether the calling thread does.
+bool compiles_in_background() noexcept;
+
 /// Between two passes. Returns at once, unless this thread compiles in the background and the process ends.
 void stay_if_ending() noexcept;
 
-/// At the end of the process: returns when no thread compiles in the background any more, or all that do stay where they are.
+/// Before the end of the process, that is before any static object dies, those inside of functions included, which LLVM may have
+/// made last: handlers of atexit can be too late. Returns when no thread compiles in the background any more, or all that do stay where they are.
 /// None begins afterwards.
 void end_background_compiles() noexcept;
 

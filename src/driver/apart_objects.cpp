@@ -66,19 +66,24 @@ ApartObjects::Needed ApartObjects::start(const ir::Module& module, const ir::Fun
       promise.set_value(std::make_shared<const std::string>(bytes, hit->payload().size()));
       continue;
     }
-    needed.threads_.emplace_back(
-        [this, &module, &target, emit_options, disk, function, key, symbol, promise = std::move(promise)]() mutable {
-          try {
-            Bytes bytes = std::make_shared<const std::string>(
-                codegen::emit_apart(module, *function, symbol, target, emit_options).bytes);
-            if (disk) disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(*bytes)));
-            promise.set_value(std::move(bytes));
-          } catch (...) {
-            promise.set_exception(std::current_exception());
-            std::lock_guard lock(mutex_);
-            known_.erase(key);
-          }
-        });
+    auto work = [this, &module, &target, emit_options, disk, function, key, symbol,
+                 promise = std::move(promise)]() mutable {
+      try {
+        Bytes bytes = std::make_shared<const std::string>(
+            codegen::emit_apart(module, *function, symbol, target, emit_options).bytes);
+        if (disk) disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(*bytes)));
+        promise.set_value(std::move(bytes));
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+        std::lock_guard lock(mutex_);
+        known_.erase(key);
+      }
+    };
+    // At the end of the process a compile in the background stays where it is, and must not be waited for by another thread.
+    if (emit_options.background)
+      work();
+    else
+      needed.threads_.emplace_back(std::move(work));
   }
   return needed;
 }

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <thread>
 #include <vector>
@@ -28,7 +27,6 @@ class FullVersionQueue {
       auto* made = new FullVersionQueue;  // never destroyed: threads may outlive static destructors
       pthread_atfork([] { shared().before_fork(); }, [] { shared().after_fork(false); },
                      [] { shared().after_fork(true); });
-      std::atexit([] { codegen::end_background_compiles(); });
       return made;
     }();
     return *only;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/private_sums.h"
+#include "codegen/background.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/loop_turns.h"
 #include "driver/apart_objects.h"
@@ -539,11 +540,11 @@ class BinaryStore::Search {
     BuildRequest request;
     request.form = request_.form;
     request.options = request_.options;
-    request.background = true;
     request.known = KnownKeys{key, source_key_, group_};
     return [store = store_.shared_from_this(), request, name = std::string("first version"),
             text = std::move(text)](BuildReport& report) mutable -> Found {
       DiagnosticSink unheard;
+      request.background = codegen::compiles_in_background();  // not where somebody waits for it
       request.make_module = [&] {
         return ir::parse_module(std::make_shared<SourceFile>(name, std::move(text)), unheard);
       };

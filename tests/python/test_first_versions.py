@@ -367,6 +367,39 @@ def test_a_process_ends_while_its_kernels_are_compiled(tmp_path, _):
     run(tmp_path, "launch(); launch(); time.sleep(0.02)")
 
 
+@pytest.mark.parametrize("_", range(3))
+def test_a_process_ends_whose_first_compile_is_in_the_background(tmp_path, _):
+    """What LLVM makes when it is first used would die before a handler that was registered earlier."""
+    run(tmp_path, "launch()")
+    run(tmp_path, "launch(); launch(); time.sleep(0.03)")
+
+
+MESH = """
+@wp.kernel
+def rays(mesh: wp.uint64, hit: wp.array(dtype=float)):
+    i = wp.tid()
+    query = wp.mesh_query_ray(mesh, wp.vec3(0.1, 0.1, 1.0 + float(i)), wp.vec3(0.0, 0.0, -1.0), 100.0)
+    hit[i] = query.t
+
+points = wp.array(np.eye(3, dtype=np.float32), dtype=wp.vec3, device="cpu")
+mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int, device="cpu"))
+hit = wp.zeros(3, dtype=float, device="cpu")
+for _ in range(TIMES):
+    wp.launch(rays, dim=3, inputs=[mesh.id, hit], device="cpu")
+assert np.allclose(hit.numpy(), [0.2, 1.2, 2.2]), hit.numpy()
+print(counts("first"))
+"""
+
+
+def test_a_process_ends_while_functions_apart_are_compiled(tmp_path):
+    """Walks over trees are objects of their own; of the cache only the bundle is left, which holds kernels."""
+    assert run(tmp_path, MESH.replace("TIMES", "1")) == ["1"]
+    for file in (tmp_path / "cache").rglob("*"):
+        if file.is_file() and file.suffix != ".pak":
+            file.unlink()
+    assert run(tmp_path, MESH.replace("TIMES", "2")) == ["1"]
+
+
 def test_forks_while_kernels_are_compiled(tmp_path):
     out = run(
         tmp_path,

@@ -6,6 +6,7 @@ configuration costs a launch one comparison.
 
 from __future__ import annotations
 
+import atexit
 import operator
 import sys
 import threading
@@ -14,6 +15,8 @@ import types as _pytypes
 from warp import _weft
 from warp._src.session import config, gpu_options, kernel_options, logger, memory_report
 from warp._src.session.errors import WarpCodegenError
+
+atexit.register(_weft.end_full_versions)  # before anything that LLVM's threads use is gone
 
 epoch = 0
 _followed = 0  # how many forward modes are active
