@@ -10,6 +10,7 @@
 #include "analysis/lifetimes.h"
 #include "ir/builder.h"
 #include "ir/origin.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 #include "passes/rewrite.h"
 
@@ -61,7 +62,8 @@ bool move_out(ir::Function& function) {
   ir::walk(*function.body, [&](Op& op) {
     // Raw arrays (they come at the end of the pipeline only) are not cleared where they are made, and moving relies on
     // that.
-    if (op.code != OpCode::local || op.imm) return;
+    // What threads of a block share is written before it is read, wherever it is made.
+    if (op.code != OpCode::local || (op.imm && !ir::is_block_memory(op))) return;
     const analysis::BaseMask base = alias.bases(op.result());
     Move move{&op, nullptr, false};
     // Outwards for as long as some result may be this array. An iteration that still reads its predecessor's array
@@ -80,7 +82,7 @@ bool move_out(ir::Function& function) {
   for (const Move& move : moves) {
     // Each iteration expects zeros, so they are written where the array was made. Small arrays element by element:
     // behind promote_locals these are inserts that fold into a zero vector, where a loop would have to carry it.
-    if (move.again) {
+    if (move.again && !(move.local->imm & ir::kRaw)) {
       ir::Builder b(function, move.local->parent, move.local);
       b.set_loc(move.local->loc);
       std::int64_t elements = 1;

@@ -241,3 +241,22 @@ def test_threads_that_part():
         return
     with pytest.raises(Exception, match="threads of a block work on tiles together"):
         run(k, y)
+
+
+def test_gradients_of_functions_of_tiles_are_a_blocks():
+    @wp.func
+    def total(x: float):
+        return wp.tile_sum(wp.tile_full(shape=8, value=x))[0]
+
+    @wp.kernel
+    def k(y: wp.array(dtype=float)):
+        i, lane = wp.tid()
+        y[0] = wp.grad(total)(2.0)
+
+    y = wp.zeros(1, dtype=float)
+    if wp.get_device().is_cpu:
+        run(k, y)
+        assert y.numpy()[0] == 8.0
+        return
+    with pytest.raises(Exception, match="that of a whole block"):
+        run(k, y)

@@ -328,8 +328,8 @@ def test_sums_of_structs():
 
     one = Mixed()
     one.x, one.v, one.n, one.flag = 1.5, wp.vec3(1.0, 2.0, 3.0), 4, True
-    a = wp.array([one, one], dtype=Mixed, device="cpu")
-    b, c, d = (wp.zeros(2, dtype=Mixed, device="cpu") for _ in range(3))
+    a = wp.array([one, one], dtype=Mixed)
+    b, c, d = (wp.zeros(2, dtype=Mixed) for _ in range(3))
     run(k, a, b, c, d)
     assert [tuple(np.ravel(part)) for part in b.numpy()[0]] == [(3.0,), (2.0, 4.0, 6.0), (8,), (1,)]
     assert [tuple(np.ravel(part)) for part in c.numpy()[1]] == [(3.0,), (2.0, 4.0, 6.0), (8,), (0,)]

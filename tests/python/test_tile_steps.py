@@ -100,12 +100,12 @@ def test_products_need_no_tape():
 
     n = 48
     x, z, g = rng.normal(size=(16, n)), rng.normal(size=(n, 16)), rng.normal(size=(16, 16))
-    a, b = (wp.array(v, dtype=float, requires_grad=True, device="cpu") for v in (x, z))
-    y = wp.zeros((16, 16), dtype=float, requires_grad=True, device="cpu")
-    y.grad = wp.array(g, dtype=float, device="cpu")
+    a, b = (wp.array(v, dtype=float, requires_grad=True) for v in (x, z))
+    y = wp.zeros((16, 16), dtype=float, requires_grad=True)
+    y.grad = wp.array(g, dtype=float)
     # Nothing has been written down: the adjoint finds all that it needs in the tiles that it loads again.
     arrays = [a.grad, b.grad, y.grad]
-    wp.launch(k, dim=1, inputs=[a, b, y], adj_inputs=arrays, adjoint=True, device="cpu")
+    wp.launch(k, dim=1, inputs=[a, b, y], adj_inputs=arrays, adjoint=True)
     np.testing.assert_allclose(a.grad.numpy(), g @ np.sin(z).T, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(b.grad.numpy(), (x.T @ g) * np.cos(z), rtol=1e-4, atol=1e-4)
 
@@ -117,11 +117,11 @@ def test_products_of_halves():
         wp.tile_store(y, wp.tile_matmul(s, wp.tile_load(b, shape=(16, 16))))
 
     x, z, g = (rng.normal(size=(16, 16)).astype(np.float16) for _ in range(3))
-    a, b = (wp.array(v, dtype=wp.float16, requires_grad=True, device="cpu") for v in (x, z))
-    y = wp.zeros((16, 16), dtype=wp.float16, requires_grad=True, device="cpu")
+    a, b = (wp.array(v, dtype=wp.float16, requires_grad=True) for v in (x, z))
+    y = wp.zeros((16, 16), dtype=wp.float16, requires_grad=True)
     with wp.Tape() as tape:
         run(k, a, b, y)
-    tape.backward(grads={y: wp.array(g, dtype=wp.float16, device="cpu")})
+    tape.backward(grads={y: wp.array(g, dtype=wp.float16)})
     x, z, g = (v.astype(np.float64) for v in (x, z, g))
     np.testing.assert_allclose(a.grad.numpy(), g @ z.T, rtol=2e-3, atol=1e-2)
     np.testing.assert_allclose(b.grad.numpy(), x.T @ g, rtol=2e-3, atol=1e-2)
@@ -192,6 +192,7 @@ def test_a_factorisation_by_blocks():
     check_gradient(k, [0.5 * rng.normal(size=(n, n))], (n, n), tolerance=1e-5)
 
 
+@pytest.mark.cpu_only("on GPUs each thread has a share of it, which is refused")
 def test_grad_of_a_function_with_a_product():
     @wp.func
     def f(x: f64):
@@ -208,8 +209,8 @@ def test_grad_of_a_function_with_a_product():
         s[0, 1] = x * x
         return (s @ s).sum()
 
-    y = wp.zeros(1, dtype=f64, device="cpu")
-    run(k, wp.array([0.7], dtype=f64, device="cpu"), y)
+    y = wp.zeros(1, dtype=f64)
+    run(k, wp.array([0.7], dtype=f64), y)
     assert np.isclose(y.numpy()[0], (value(0.7 + 1e-6) - value(0.7 - 1e-6)) / 2e-6, rtol=1e-6)
 
 
@@ -221,9 +222,9 @@ def test_forward_mode():
         wp.tile_store(y, wp.tile_cholesky(t))
 
     x, direction = rng.normal(size=(12, 12)), rng.normal(size=(12, 12))
-    a = wp.array(x, dtype=f64, device="cpu")
-    y = wp.zeros((12, 12), dtype=f64, device="cpu")
-    with wp.ForwardMode({a: wp.array(direction, dtype=f64, device="cpu")}) as forward:
+    a = wp.array(x, dtype=f64)
+    y = wp.zeros((12, 12), dtype=f64)
+    with wp.ForwardMode({a: wp.array(direction, dtype=f64)}) as forward:
         run(k, a, y)
     got = forward.tangent(y).numpy()
 

@@ -23,7 +23,7 @@ def transform_of(n, rows, dtype, inverse):
 
 def complex_array(values, dtype, **keywords):
     parts = np.stack([values.real, values.imag], axis=-1)
-    return wp.array(parts, dtype=dtype, device="cpu", **keywords)
+    return wp.array(parts, dtype=dtype, **keywords)
 
 
 def numbers(array):
@@ -37,8 +37,8 @@ def test_lengths(n):
     values = rng.normal(size=(rows, n)) + 1j * rng.normal(size=(rows, n))
     for dtype, tolerance in ((wp.vec2d, 1e-13), (wp.vec2, 1e-6)):
         for inverse, want in ((False, np.fft.fft(values)), (True, np.fft.ifft(values) * n)):
-            a, b = complex_array(values, dtype), wp.zeros((rows, n), dtype=dtype, device="cpu")
-            wp.launch_tiled(transform_of(n, rows, dtype, inverse), dim=1, inputs=[a, b], block_dim=32, device="cpu")
+            a, b = complex_array(values, dtype), wp.zeros((rows, n), dtype=dtype)
+            wp.launch_tiled(transform_of(n, rows, dtype, inverse), dim=1, inputs=[a, b], block_dim=32)
             assert np.abs(numbers(b) - want).max() < tolerance * n
 
 
@@ -50,8 +50,8 @@ def test_columns():
         wp.tile_store(b, t)
 
     values = rng.normal(size=(16, 3)) + 1j * rng.normal(size=(16, 3))
-    a, b = complex_array(values, wp.vec2d), wp.zeros((16, 3), dtype=wp.vec2d, device="cpu")
-    wp.launch_tiled(transform, dim=1, inputs=[a, b], block_dim=32, device="cpu")
+    a, b = complex_array(values, wp.vec2d), wp.zeros((16, 3), dtype=wp.vec2d)
+    wp.launch_tiled(transform, dim=1, inputs=[a, b], block_dim=32)
     np.testing.assert_allclose(numbers(b), np.fft.fft(values, axis=0), atol=1e-12)
 
 
@@ -59,9 +59,9 @@ def test_columns():
 def test_gradients(n):
     values, slope = (rng.normal(size=(2, n)) + 1j * rng.normal(size=(2, n)) for _ in range(2))
     a = complex_array(values, wp.vec2d, requires_grad=True)
-    b = wp.zeros((2, n), dtype=wp.vec2d, device="cpu", requires_grad=True)
+    b = wp.zeros((2, n), dtype=wp.vec2d, requires_grad=True)
     with wp.Tape() as tape:
-        wp.launch_tiled(transform_of(n, 2, wp.vec2d, False), dim=1, inputs=[a, b], block_dim=32, device="cpu")
+        wp.launch_tiled(transform_of(n, 2, wp.vec2d, False), dim=1, inputs=[a, b], block_dim=32)
     tape.backward(grads={b: complex_array(slope, wp.vec2d)})
     # The transform's adjoint is the transform the other way round.
     np.testing.assert_allclose(numbers(a.grad), np.fft.ifft(slope) * n, atol=1e-12 * n)
