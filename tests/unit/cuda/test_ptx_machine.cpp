@@ -199,8 +199,9 @@ TEST(PtxMachine, BarriersThatNotAllComeByAreAnError) {
 }
 
 TEST(PtxMachine, UnknownInstructionsAreNamedWhereTheyRun) {
-  EXPECT_EQ(error_of(kernel("setp.eq.u32 %p1, %t, 9;\n@%p1 tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];"), 4),
-            "");
+  EXPECT_EQ(
+      error_of(kernel("setp.eq.u32 %p1, %t, 9;\n@%p1 tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];"), 4),
+      "");
   EXPECT_NE(error_of(kernel("frobnicate.b32 %r1, %r2;"), 4).find("unknown instruction in 'frobnicate.b32 %r1, %r2'"),
             std::string::npos);
   EXPECT_NE(error_of(kernel("st.global.u64 [%m+4096], %rd1;"), 1).find("beyond the memory"), std::string::npos);
@@ -233,7 +234,8 @@ TEST(PtxMachine, Races) {
 }
 
 TEST(PtxMachine, BytesSideBySideAreNoRace) {
-  const std::string body = "cvt.u64.u32 %rd1, %t;\nmov.u64 %rd2, s;\nadd.u64 %rd1, %rd1, %rd2;\nst.shared.u8 [%rd1], %t;";
+  const std::string body =
+      "cvt.u64.u32 %rd1, %t;\nmov.u64 %rd2, s;\nadd.u64 %rd1, %rd1, %rd2;\nst.shared.u8 [%rd1], %t;";
   EXPECT_EQ(error_of(kernel(body, ".shared .align 8 .b8 s[64];\n"), 64), "");
 }
 
