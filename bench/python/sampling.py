@@ -2,7 +2,8 @@
 
 Each of them is a program that measures one installation of `warp` with --measure, and compares two of them without. With
 --cores Weft alone runs, every launch with one thread and with all cores in turns: the ratio is that of their best times, and the
-goal 0.85 of as many times as there are cores. Launches should be short then (--samples), so that some fall between the work of others.
+goal 0.85 of as many times as there are cores. Launches must be long enough to be cut for all cores: fewer than some hundred
+thousand --samples run on one.
 """
 
 from __future__ import annotations
