@@ -153,12 +153,4 @@ BlockMemory::Set BlockMemory::together(const Set& pieces) const {
   return out;
 }
 
-std::vector<const Op*> BlockMemory::largest(std::size_t count) const {
-  std::vector<Piece> all = pieces_;
-  std::stable_sort(all.begin(), all.end(), [](const Piece& a, const Piece& b) { return a.size > b.size; });
-  std::vector<const Op*> out;
-  for (std::size_t k = 0; k < all.size() && k < count; ++k) out.push_back(all[k].local);
-  return out;
-}
-
 }  // namespace weft::analysis

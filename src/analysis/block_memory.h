@@ -28,8 +28,6 @@ class BlockMemory {
   std::uint32_t offset_of(const ir::Op& local) const { return pieces_[number_of(local)].offset; }
   /// Bytes of all of it.
   std::uint32_t bytes() const { return bytes_; }
-  /// The largest pieces, for messages.
-  std::vector<const ir::Op*> largest(std::size_t count) const;
 
  private:
   struct Piece {

@@ -50,9 +50,8 @@ _REASONS = (
     # Read-only memory is not handed to who can't be told of it; what is private to an array is said.
     (r"test_dlpack_warp_to_jax\w*: BufferError: the memory is read-only|gradcheck_reentrant\w*: AssertionError: Unexpected output", "deliberate"),
     (r"test_dlpack_unsupported_source_device_error|test_invalid_capsule_error", "words"),
-    # A block of the CPU is one thread; how a module that can't be loaded is told by its loader.
+    # A block of the CPU is one thread.
     (r"test_ffi_jax_kernel_block_dim_(?:tile|autodiff_cpu_blocks)", "deliberate"),
-    (r"test_ffi_jax_module_load_failure", "internals"),
     # Results in the last place, sums of float32 and steps of 16-bit numbers.
     (r"Not equal to tolerance|within \d+ places", "rounding"),
     # What programs don't reach.
