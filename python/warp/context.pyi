@@ -269,6 +269,7 @@ class Module:
     functions: _b.dict[_b.str, Any]
     structs: _b.dict[_b.str, _b.type[Any]]
     options: Any
+    execs: _b.dict[_b.tuple[_b.object, _b.int], Any]
     def __init__(self, name: _b.str, loader: _b.object | None = None) -> None: ...
     @_b.property
     def live_kernels(self) -> _b.list[Any]:
@@ -283,8 +284,12 @@ class Module:
         """Makes a kernel part of the module; `keep` has it stay although it was made in a function."""
     def find_kernel(self, func: Callable[..., Any]) -> Any:
         """The kernel that was made of a Python function, or the one of its name; None if there is none."""
-    def load(self, device: _b.object | None = None, block_dim: _b.int | None = None) -> _b.bool:
-        """Compiles every kernel that needs no argument types. Errors come at the end, all of them."""
+    def load(self, device: _b.object | None = None, block_dim: _b.int | None = None) -> Any:
+        """Compiles every kernel that needs no argument types. Errors come at the end, all of them. Gives the same object for
+        the same device and `block_dim`, which is by default the module's option.
+        """
+    def note_loaded(self, device: Any, block_dim: _b.int | None = None) -> Any:
+        """What stands for the module's code on a device, in `execs`, for blocks of that many threads."""
     def unload(self) -> None:
         """Forgets compiled code; kernels compile again when launched."""
     def mark_modified(self) -> None:

@@ -9,6 +9,7 @@
 #include "analysis/private_sums.h"
 #include "analysis/uses.h"
 #include "ir/origin.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
@@ -22,8 +23,15 @@ bool is_float(const Type* type) { return !type->is_numeric() || types::scalar(ty
 
 bool is_private(const Op& atomic) { return ir::origin_of(atomic.operand(0)).kind == ir::Origin::Kind::local; }
 
+/// Private to a block, whose threads come by in any order.
+bool is_of_block(const Op& atomic) {
+  const ir::Origin from = ir::origin_of(atomic.operand(0));
+  if (from.kind != ir::Origin::Kind::local || !atomic.parent->function->form.block) return false;
+  return !from.local || ir::is_block_memory(*from.local);
+}
+
 SumOrder of_atomic(const Op& op, bool result_used) {
-  if (is_private(op)) return SumOrder::free;  // no other thread sees it
+  if (is_private(op) && !is_of_block(op)) return SumOrder::free;  // no other thread sees it
   // What an operation finds is what threads before it have left, also for integers.
   if (result_used) return SumOrder::all;
   const Type* type = op.operands.back()->type;
@@ -31,6 +39,7 @@ SumOrder of_atomic(const Op& op, bool result_used) {
     case AtomicKind::add:
       // Rounding makes a sum of floats depend on its order. Additions to arrays that are only added to can be put in
       // order afterwards, by parts; all others can't.
+      if (is_float(type) && is_private(op)) return SumOrder::all;
       if (is_float(type)) return op.imm == kAddsAlone ? SumOrder::lone_sums : SumOrder::all;
       return SumOrder::free;  // integers wrap, in whatever order
     case AtomicKind::min:

@@ -63,6 +63,7 @@ struct EmitOptions {
   bool background = false;  // the end of the process need not wait for it (codegen/background.h)
   bool line_info = false;   // GPU: lines of the source in the PTX, for profilers and sanitizers
   ThreadOrder order = ThreadOrder::any;
+  bool exact_sums = false;  // GPU: additions that are marked (analysis/private_sums.h) go to exact sums (exact_sums.h)
   GpuBounds bounds;
   const FunctionsApart* apart = nullptr;  // CPU; null: everything is in one object
   std::string libdevice;  // GPU: the file of NVIDIA's elementary functions, to be used instead of the library's own

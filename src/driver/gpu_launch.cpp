@@ -1,5 +1,6 @@
 // GPU launches: sizes, the argument block, a slot for failed checks.
 #include "driver/gpu_launch.h"
+#include "driver/exact_launch.h"
 #include "geometry/object.h"
 #include "support/hot.h"
 
@@ -116,6 +117,12 @@ WEFT_HOT bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
 }
 
 WEFT_HOT void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
+  if (!variant.binary->sums().empty()) [[unlikely]]
+    return launch_exactly(variant, block, request);
+  launch_plainly(variant, block, request);
+}
+
+WEFT_HOT void launch_plainly(const KernelVariant& variant, const void* block, const LaunchRequest& request) {
   constexpr std::size_t kUsual = 4096;  // most kernels take a few hundred bytes; more of the stack would be cold
   alignas(8) char usual[kUsual];
   std::unique_ptr<std::uint64_t[]> many;

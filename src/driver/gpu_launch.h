@@ -15,10 +15,10 @@ class GpuLaunch {
   GpuLaunch(const KernelVariant& variant, const void* block, const LaunchRequest& request, char* arguments);
 
   /// Whether nothing changes from one run to the next: there are no checks, which take a slot each time, and no rule about
-  /// the order of threads, and no object to look up.
+  /// the order of threads, no object to look up, and no sum to round afterwards.
   static bool is_steady(const KernelVariant& variant) {
     return variant.ordered.empty() && !variant.plan && variant.handles.empty() &&
-           variant.binary->code().check_sites.empty();
+           variant.binary->code().check_sites.empty() && variant.binary->sums().empty();
   }
   /// Queues it; a null stream is the device's current one. Failed checks are raised by the next synchronisation. Throws
   /// DriverError.
@@ -45,5 +45,7 @@ class GpuLaunch {
 
 /// Queues a launch of a form. Throws as GpuLaunch does.
 void launch_on_gpu(const KernelVariant& variant, const void* block, const LaunchRequest& request);
+/// The same without what follows launches with exact sums.
+void launch_plainly(const KernelVariant& variant, const void* block, const LaunchRequest& request);
 
 }  // namespace weft::driver

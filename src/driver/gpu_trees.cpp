@@ -7,6 +7,7 @@
 #include "algorithms/arrays.h"
 #include "driver/kernel_keys.h"
 #include "driver/program_impl.h"
+#include "driver/ready_kernels.h"
 #include "driver/tape.h"
 #include "geometry/device_trees.h"
 #include "geometry/tree.h"
@@ -208,18 +209,10 @@ class GpuTrees final : public geometry::DeviceTrees {
 }  // namespace
 
 std::vector<BuildRequest> tree_kernel_requests() {
-  std::vector<BuildRequest> out;
-  for (const std::string& name : tree_program().kernel_names()) {
-    weft::Kernel::Impl& kernel = *tree_program().kernel(name).internal();
-    BuildRequest request;
-    request.kernel = &kernel.decl();
-    request.arg_types = kernel.signature_for({}).types;
-    request.form.no_overlap =
-        name != "refit_nodes" && name != "gather_moments";  // these see nodes as words and as floats
-    request.options = kernel.options();
-    request.source_hash = source_hash(kernel.program.source_hash, kernel.decl());
-    out.push_back(std::move(request));
-  }
+  std::vector<BuildRequest> out = requests_of(tree_program());
+  const std::vector<std::string> names = tree_program().kernel_names();
+  for (std::size_t k = 0; k < out.size(); ++k)  // two of them see nodes as words and as floats
+    out[k].form.no_overlap = names[k] != "refit_nodes" && names[k] != "gather_moments";
   return out;
 }
 

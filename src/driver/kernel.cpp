@@ -6,7 +6,10 @@
 #include <mutex>
 #include <optional>
 
+#include "analysis/private_sums.h"
+#include "analysis/sum_order.h"
 #include "autodiff/adjoint.h"
+#include "codegen/exact_sums.h"
 #include "driver/full_versions.h"
 #include "driver/gpu_launch.h"
 #include "driver/pipeline.h"
@@ -131,13 +134,24 @@ BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm fo
 
 namespace {
 
-/// Whether a GPU's threads must take turns for the same bits in every run.
-bool needs_order(const BuildRequest& request) {
+/// What a GPU's threads need for the same bits in every run: nothing, sums without an order, or turns.
+analysis::SumOrder order_needed(const BuildRequest& request) {
   DiagnosticSink unheard;
   std::unique_ptr<ir::Module> module = front_end(request, unheard);
-  if (!module) return false;  // the build will say what is wrong
-  optimize(*module, request.options);
-  return analysis::sum_order(*module->functions.back()) != analysis::SumOrder::free;
+  if (!module) return analysis::SumOrder::free;  // the build will say what is wrong
+  CompileOptions options = request.options;
+  options.gpu.target = true;
+  try {
+    optimize(*module, options);
+  } catch (const codegen::Error&) {
+    return analysis::SumOrder::free;  // so it will
+  }
+  ir::Function& kernel = *module->functions.back();
+  bool exact = true;
+  for (const analysis::PrivateSum& sum : analysis::mark_private_sums(kernel))
+    exact = exact && (!types::scalar(sum.scalar)->is_float() || codegen::exact_sum(sum.scalar).digits > 0);
+  const analysis::SumOrder order = analysis::sum_order(kernel);
+  return order == analysis::SumOrder::lone_sums && !exact ? analysis::SumOrder::all : order;
 }
 
 }  // namespace
@@ -158,8 +172,12 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
     if (const TangentPlan& plan = tangent_plan(signature, form); plan.has_order()) fresh->plan = &plan;
   // Minima and maxima that settle need an order on the CPU only, where nobody runs them twice.
   request.form.in_order = (fresh->plan && (!device || !fresh->plan->ordered.empty())) ||
-                          (form.taped && !tape_facts(signature, form).ordered.empty()) ||
-                          (options_.deterministic && device && needs_order(request));
+                          (form.taped && !tape_facts(signature, form).ordered.empty());
+  if (options_.deterministic && device && !request.form.in_order) {
+    const analysis::SumOrder order = order_needed(request);
+    request.form.exact_sums = order == analysis::SumOrder::lone_sums;
+    request.form.in_order = order == analysis::SumOrder::all;
+  }
   fresh->in_order = request.form.in_order;
   // Kernel and adjoint choose lanes each for itself; where these are counted in the log, both take one.
   if (form.taped && !device && tape_facts(signature, form).together) request.options.lanes = 1;

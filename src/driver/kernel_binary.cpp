@@ -9,6 +9,7 @@
 #include "codegen/background.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/loop_turns.h"
+#include "codegen/exact_sums.h"
 #include "driver/apart_objects.h"
 #include "driver/first_version.h"
 #include "driver/full_versions.h"
@@ -40,6 +41,18 @@ std::vector<runtime::SumSlot> private_sums(ir::Function& kernel) {
   return out;
 }
 
+/// Marks additions of floats to arrays that are only added to, and says which: their sums are to be exact.
+std::vector<runtime::SumSlot> exact_sums(ir::Function& kernel) {
+  std::vector<runtime::SumSlot> out;
+  for (const analysis::LoneAdds& adds : analysis::find_private_sums(kernel)) {
+    const analysis::PrivateSum& sum = adds.to;
+    if (codegen::exact_sum(sum.scalar).digits == 0) continue;
+    for (ir::Op* op : adds.ops) op->imm = analysis::kAddsAlone;
+    out.push_back({sum.offset, sum.gradient, sum.scalar, sum.element_size});
+  }
+  return out;
+}
+
 codegen::EmitOptions emit_options_of(const BuildRequest& request) {
   const CompileOptions& options = request.options;
   codegen::EmitOptions out;
@@ -49,6 +62,7 @@ codegen::EmitOptions emit_options_of(const BuildRequest& request) {
   out.libdevice = options.gpu.libdevice;
   out.line_info = options.gpu.line_info;
   out.order = thread_order(request.form);
+  out.exact_sums = request.form.exact_sums;
   out.bounds = options.gpu.bounds;
   return out;
 }
@@ -432,6 +446,7 @@ class BinaryStore::Search {
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
     if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());
+    if (request_.form.exact_sums) meta.sums = exact_sums(*module.functions.back());
     codegen::EmitOptions emit_options = emit_options_of(request_);
     emit_options.background = request_.background;
     const ir::Function& kernel = *module.functions.back();

@@ -27,7 +27,8 @@ struct LaunchForm {
 
   // How the work is done.
   bool atomic_sums = false;  // CPU: arrays that are only added to get atomic operations: copies of them would cost more
-  bool in_order = false;     // threads run one after another, an adjoint's from the last; follows from all the rest
+  bool exact_sums = false;  // GPU: sums of floats that have no order (driver/exact_launch.h); follows from all the rest
+  bool in_order = false;    // threads run one after another, an adjoint's from the last; follows from all the rest
 
   static constexpr std::size_t kCount = std::size_t(kMaxRank) << 8;
   /// A number for each form that a launch can ask for, less than kCount.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "driver/kernel_binary.h"
+#include "weft/weft.h"
 
 namespace weft::driver {
 
@@ -21,6 +22,8 @@ inline constexpr int kReadyArch = 70;
 /// Those that the binary was linked with. `weftc --library-kernels` writes the file that defines this; binaries without that
 /// file have none, and compile.
 std::span<const ReadyKernel> ready_kernels();
+/// What to compile ahead of a program of the library's: its kernels, for arrays that don't overlap.
+std::vector<BuildRequest> requests_of(const Program& program);
 /// PTX of a module whose kernel is to run on GPUs, which is optimised on the way, and what launches must know of it. Throws
 /// codegen::Error.
 std::string emit_ptx(ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target,

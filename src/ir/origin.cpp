@@ -1,4 +1,5 @@
-// Goes back from a value, operation by operation. Sides of a choice are joined; values that loops carry are not followed.
+// Goes back from a value, operation by operation. Sides of a choice are joined, and so are what a loop's value begins with and
+// what its turns make of it.
 #include "ir/origin.h"
 
 #include "ir/op_cases.h"
@@ -16,15 +17,25 @@ Origin joined(const Origin& a, const Origin& b) {
   return {a.kind, a.gradient, a.in_kernel};
 }
 
+/// A value that a loop carries, whose origin is being looked for.
+struct Carried {
+  const Op* loop;
+  std::size_t number;
+  bool gradient;
+  const Carried* outer;  // another one that led here
+};
+
 /// On the way back from a value.
 struct Way {
   bool gradient = false;  // what its gradient pointer describes is wanted, not its data
   int steps = 0, choices = 0;
+  const Carried* loops = nullptr;
 
-  Way further() const { return {gradient, steps + 1, choices}; }
-  Way into_choice() const { return {gradient, steps + 1, choices + 1}; }
-  Way to_data() const { return {false, steps + 1, choices}; }
-  Way to_gradient() const { return {true, steps + 1, choices}; }
+  Way further() const { return {gradient, steps + 1, choices, loops}; }
+  Way into_choice() const { return {gradient, steps + 1, choices + 1, loops}; }
+  Way into_loop(const Carried* at) const { return {gradient, steps + 1, choices + 1, at}; }
+  Way to_data() const { return {false, steps + 1, choices, loops}; }
+  Way to_gradient() const { return {true, steps + 1, choices, loops}; }
 };
 
 Origin back_from(const Value* value, Way way);
@@ -52,8 +63,22 @@ Origin of_operands(const Op& op, Way way) {
   return all;
 }
 
+/// Of what a loop carries, in front of it, in it and behind it.
+Origin of_carried(const Op& loop, std::size_t number, Way way) {
+  for (const Carried* at = way.loops; at; at = at->outer)
+    if (at->loop == &loop && at->number == number && at->gradient == way.gradient) return {Origin::Kind::none};
+  const Carried here{&loop, number, way.gradient, way.loops};
+  const bool counts = loop.code == OpCode::for_;
+  const Op* next = loop.regions[counts ? 0 : 1]->terminator();
+  if (!next || number >= next->operands.size()) return {Origin::Kind::unknown, way.gradient};  // not all there yet
+  Origin all = joined(back_from(loop.operand((counts ? 3 : 0) + number), way.into_loop(&here)),
+                      back_from(next->operand(number), way.into_loop(&here)));
+  all.local = nullptr;  // that of an earlier turn, maybe
+  return all;
+}
+
 Origin of_regions(const Op& op, std::size_t result, Way way) {
-  if (op.code != OpCode::if_) return {Origin::Kind::unknown, way.gradient};
+  if (op.code != OpCode::if_) return of_carried(op, result, way);
   return joined(back_from(op.regions[0]->terminator()->operand(result), way.into_choice()),
                 back_from(op.regions[1]->terminator()->operand(result), way.into_choice()));
 }
@@ -73,7 +98,10 @@ Origin back_from(const Value* value, Way way) {
   if (value->is_constant()) return none;
   if (way.steps > kMaxSteps || way.choices > kMaxChoices) return unknown;
   if (value->kind == ValueKind::argument) {
-    if (value->region->parent_op) return unknown;
+    if (const Op* loop = value->region->parent_op) {
+      const std::size_t counters = loop->code == OpCode::for_ ? 1 : 0;
+      return value->index < counters ? none : of_carried(*loop, value->index - counters, way);
+    }
     const bool in_kernel = value->region->function->kind == FunctionKind::kernel;
     return {.kind = Origin::Kind::parameter, .gradient = way.gradient, .in_kernel = in_kernel, .param = value};
   }

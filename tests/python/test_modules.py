@@ -412,3 +412,17 @@ def test_objects_without_contents_can_be_dropped():
     for cls in (wp.array, wp.Stream, wp.Event):
         del_me = cls.__new__(cls)
         del del_me
+
+
+def test_code_of_a_module_is_one_object_for_a_device_and_block_size():
+    @wp.kernel(module="unique")
+    def once(x: wp.array(dtype=float)):
+        x[wp.tid()] = 1.0
+
+    module, device = once.module, wp.get_device("cpu")
+    loaded = module.load(device)
+    assert loaded and loaded is module.load("cpu", block_dim=module.options["block_dim"])
+    assert list(module.execs) == [(device.context, module.options["block_dim"])]
+    assert module.load(device, block_dim=64) is not loaded and len(module.execs) == 2
+    module.unload()
+    assert not module.execs

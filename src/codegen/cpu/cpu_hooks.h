@@ -37,6 +37,7 @@ class CpuHooks final : public TargetHooks {
   llvm::Value* atomic_anywhere(Emitter& e, const ScalarAtomic& atomic) const override;
   bool reduce(Emitter&, const ScalarAtomic&) const override { return false; }
   bool keep_addition(Emitter&, const ir::Op&) override { return false; }
+  bool add_exactly(Emitter&, const ir::Op&, llvm::Value*, llvm::Value*) const override { return false; }
   bool group_addition(Emitter&, const ir::Op&, const Address&) const override { return false; }
   bool adds_together(const ir::Op&, const TypeParts&) const override { return false; }
   void add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, llvm::ArrayRef<llvm::Value*>) const override;

@@ -244,6 +244,7 @@ class ElementAtomic {
     };
     llvm::Value* place = e_.byte_offset(element, offset);
     llvm::Value *next = read(values_), *if_equal = op_.atomic == AtomicKind::cas ? read(expected_) : nullptr;
+    if (adds() && !wanted_ && e_.unit.hooks->add_exactly(e_, op_, place, next)) return;
     const ScalarAtomic atomic{op_.atomic, part.scalar, place, next, if_equal};
     // A GPU adds without waiting for an answer.
     if (!wanted_ && !alone_ && !anywhere_ && !in_block_ && e_.unit.hooks->reduce(e_, atomic)) return;

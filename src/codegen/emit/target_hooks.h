@@ -94,6 +94,8 @@ class TargetHooks {
   virtual bool reduce(Emitter& e, const ScalarAtomic& atomic) const = 0;
   /// Takes an addition that the thread can keep to itself until it has done its work; false if it can't.
   virtual bool keep_addition(Emitter& e, const ir::Op& op) = 0;
+  /// Takes an addition of one number to an array whose sums are exact (codegen/exact_sums.h); false if it is none.
+  virtual bool add_exactly(Emitter& e, const ir::Op& op, llvm::Value* place, llvm::Value* value) const = 0;
   /// Takes an addition of a loop made by emit_grouped_for; false if it is none.
   virtual bool group_addition(Emitter& e, const ir::Op& op, const Address& at) const = 0;
   /// Whether threads that run together likely add to one place by this operation, and can do that as one.

@@ -4,6 +4,7 @@
 #include "codegen/nvptx/atomics.h"
 #include "codegen/nvptx/conversions.h"
 #include "codegen/nvptx/elementary.h"
+#include "codegen/nvptx/exact_adds.h"
 #include "codegen/nvptx/extremes.h"
 #include "codegen/nvptx/grouped_adds.h"
 #include "codegen/nvptx/kernel_plan.h"
@@ -140,6 +141,13 @@ bool GpuHooks::keep_addition(Emitter& e, const ir::Op& op) {
   const auto own = sums.find(&op);
   if (own == sums.end()) return false;
   add_to_sum(e, op, own->second);
+  return true;
+}
+
+bool GpuHooks::add_exactly(Emitter& e, const ir::Op& op, llvm::Value* place, llvm::Value* value) const {
+  const auto found = exact.find(&op);
+  if (found == exact.end()) return false;
+  emit_exact_add(e, op.result()->type->scalar_kind(), found->second, place, value);
   return true;
 }
 

@@ -44,6 +44,7 @@ class GpuHooks final : public TargetHooks {
   llvm::Value* atomic_anywhere(Emitter& e, const ScalarAtomic& atomic) const override;
   bool reduce(Emitter& e, const ScalarAtomic& atomic) const override;
   bool keep_addition(Emitter& e, const ir::Op& op) override;
+  bool add_exactly(Emitter& e, const ir::Op& op, llvm::Value* place, llvm::Value* value) const override;
   bool group_addition(Emitter& e, const ir::Op& op, const Address& at) const override;
   bool adds_together(const ir::Op& op, const TypeParts& element) const override;
   void add_together(Emitter& e, const ir::Op& op, ScalarKind kind, llvm::Value* address,
@@ -73,6 +74,8 @@ class GpuHooks final : public TargetHooks {
   bool unrolled = false;  // loops were unrolled so that loads run ahead
   /// Atomic sums that a thread keeps to itself until the end, and where, a place for each of its numbers.
   std::unordered_map<const ir::Op*, llvm::SmallVector<llvm::Value*, 4>> sums;
+  /// Additions whose sums are exact, and where the words of these begin (codegen/exact_sums.h).
+  std::unordered_map<const ir::Op*, llvm::Value*> exact;
   /// Additions in which threads of a warp may meet (kernel_plan.h).
   std::unordered_set<const ir::Op*> meeting_adds;
   /// Additions to arrays that the kernel only adds to (analysis/private_sums.h): they may wait for each other.

@@ -3,6 +3,7 @@
 // to two loops: one for groups of neighbouring threads or for aligned arrays, one for the rest.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "analysis/private_sums.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/nvptx/gpu_hooks.h"
 #include "codegen/nvptx/kernel_plan.h"
@@ -22,7 +23,7 @@ class GpuFrame {
       : unit_(unit),
         gpu_(gpu),
         kernel_(kernel),
-        plan_(kernel.form.block ? GpuPlan{} : plan_gpu_kernel(kernel, unit.options.order)),
+        plan_(kernel.form.block || unit.options.exact_sums ? GpuPlan{} : plan_gpu_kernel(kernel, unit.options.order)),
         rank_(kernel.form.rank),
         b_(unit.context) {}
 
@@ -39,6 +40,7 @@ class GpuFrame {
     declare(bytes);
     b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", function_));
     load_params(layout);
+    if (unit_.options.exact_sums) open_exact_sums();
     count_ = field(offsetof(GpuTrailer, count));
     for (int d = 0; d < rank_; ++d) dims_.push_back(field(offsetof(GpuTrailer, dims) + 8 * std::size_t(d)));
     auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
@@ -266,6 +268,18 @@ class GpuFrame {
       bits = b_.CreateOr(bits, part.v->getType()->isPointerTy() ? b_.CreatePtrToInt(part.v, unit_.i64) : part.v);
     });
     return b_.CreateICmpEQ(b_.CreateAnd(bits, b_.getInt64(kWideAccess - 1)), b_.getInt64(0));
+  }
+
+  /// Reads where the words of exact sums begin: the launch has put that in the place of the arrays' own memory.
+  void open_exact_sums() {
+    for (const analysis::LoneAdds& adds : analysis::find_private_sums(kernel_)) {
+      const std::size_t at =
+          adds.to.offset + (adds.to.gradient ? offsetof(ArrayDesc, grad) : offsetof(ArrayDesc, data));
+      llvm::Value* from = b_.CreateConstInBoundsGEP1_64(unit_.i8, function_->getArg(0), at);
+      llvm::Value* start = b_.CreateAlignedLoad(unit_.ptr, from, llvm::Align(8));
+      for (const ir::Op* op : adds.ops)
+        if (op->imm == analysis::kAddsAlone) gpu_.exact[op] = start;
+    }
   }
 
   /// Says so to LLVM where it is known: accesses that follow are as wide as their addresses allow.

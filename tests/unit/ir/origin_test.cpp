@@ -54,6 +54,24 @@ TEST_F(OriginTest, FieldsOfStructsHavePlaces) {
   EXPECT_EQ(at_once.array, inner.array);
 }
 
+TEST_F(OriginTest, WhatLoopsCarry) {
+  const auto loop = [&](const std::string& begin, const std::string& next) {
+    return of(
+        "%l = local : array<f32,1> [4]\n%o = local : array<f32,1> [4]\n%it = for %i = 0i32 to 4i32 step 1i32 (%v = " +
+        begin + ") {\n%g = gradient %v\nyield " + next + "\n}");
+  };
+  EXPECT_EQ(loop("%x", "%v").param, param(0));
+  EXPECT_EQ(loop("%x", "%x").param, param(0));
+  const Origin several = loop("%x", "%y");
+  EXPECT_EQ(several.kind, Kind::parameter);
+  EXPECT_EQ(several.param, nullptr);
+  // Of which turn, nobody knows.
+  EXPECT_EQ(loop("%l", "%o").kind, Kind::local);
+  EXPECT_EQ(loop("%l", "%l").local, nullptr);
+  EXPECT_EQ(loop("%x", "%l").kind, Kind::unknown);
+  EXPECT_EQ(loop("%x", "%g").kind, Kind::unknown);
+}
+
 TEST_F(OriginTest, Gradients) {
   Origin own = of("%v = view %m[0i32]\n%it = gradient %v");
   EXPECT_EQ(own.kind, Kind::parameter);
@@ -93,10 +111,6 @@ TEST_F(OriginTest, ChoicesAreJoined) {
         "%v" + std::to_string(k) + " = select %c, %v" + std::to_string(k - 1) + ", %v" + std::to_string(k - 1) + "\n";
   EXPECT_EQ(of(deep + "%it = slice %v39, 0, 0i64, 4i64, 1i64").kind, Kind::unknown)
       << "choices inside of choices have an end";
-}
-
-TEST_F(OriginTest, LoopsAreNotFollowed) {
-  EXPECT_EQ(of("%it = for %i = 0i32 to 4i32 step 1i32 (%a = %x) {\n  yield %a\n}").kind, Kind::unknown);
 }
 
 TEST_F(OriginTest, MemoryAddressesAndCalls) {

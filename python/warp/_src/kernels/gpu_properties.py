@@ -52,7 +52,9 @@ def get_suggested_block_size(kernel: Any, device: Any = None) -> tuple[int, int]
     where = get_device(device)
     if not where.is_cuda:
         return 1, 1
-    return _native("get_suggested_block_size", kernel).cuda_best_block(where.ordinal)
+    best = _native("get_suggested_block_size", kernel).cuda_best_block(where.ordinal)
+    kernel.module.note_loaded(where)
+    return best
 
 
 __all__ = ["get_cuda_kernel_properties", "get_cuda_max_cluster_dim", "get_suggested_block_size"]

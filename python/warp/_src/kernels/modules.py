@@ -17,9 +17,22 @@ from warp._src.session import config, settings
 from warp._src.session.kernel_options import ModuleOptions
 
 if typing.TYPE_CHECKING:
+    from warp._src.devices.device import Device
     from warp._src.kernels.definitions import Function, Kernel
 
 _FIRST_LOOK = 256
+
+
+class ModuleExec:
+    """A module's code on a device, for blocks of a number of threads."""
+
+    def __init__(self, module: Module, device: Device, block_dim: int):
+        self.module_name = module.name
+        self.device = device
+        self.block_dim = block_dim
+
+    def __repr__(self) -> str:
+        return f"<code of warp module {self.module_name} on {self.device}, blocks of {self.block_dim}>"
 
 
 class Module:
@@ -31,6 +44,7 @@ class Module:
         self.functions: dict[str, Function] = {}
         self.structs: dict[str, type] = {}
         self.options = ModuleOptions()
+        self.execs: dict[tuple[object, int], ModuleExec] = {}  # by context and threads of a block: what was asked for
         self._kept: dict[str, Kernel] = {}
         self._declared: list[weakref.ref[Kernel]] = []
         self._most = _FIRST_LOOK  # kernels before the list is looked through for dead ones
@@ -65,14 +79,21 @@ class Module:
         found = [k for k in alive if k.func is func] or [k for k in alive if k.func.__qualname__ == func.__qualname__]
         return found[-1] if found else None
 
-    def load(self, device: object = None, block_dim: int | None = None) -> bool:
-        """Compiles every kernel that needs no argument types. Errors come at the end, all of them."""
-        place = get_device(device).ordinal
-        run_all(build_jobs([self], [place]))
-        return True
+    def load(self, device: object = None, block_dim: int | None = None) -> ModuleExec:
+        """Compiles every kernel that needs no argument types. Errors come at the end, all of them. Gives the same object for
+        the same device and `block_dim`, which is by default the module's option."""
+        place = get_device(device)
+        run_all(build_jobs([self], [place.ordinal]))
+        return self.note_loaded(place, block_dim)
+
+    def note_loaded(self, device: Device, block_dim: int | None = None) -> ModuleExec:
+        """What stands for the module's code on a device, in `execs`, for blocks of that many threads."""
+        threads = int(self.options["block_dim"]) if block_dim is None else block_dim
+        return self.execs.setdefault((device.context, threads), ModuleExec(self, device, threads))
 
     def unload(self) -> None:
         """Forgets compiled code; kernels compile again when launched."""
+        self.execs.clear()
         for kernel in self.live_kernels:
             for one in (kernel, *kernel.overloads.values()):
                 one.forget()
