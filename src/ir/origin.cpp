@@ -2,13 +2,17 @@
 // what its turns make of it.
 #include "ir/origin.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "ir/op_cases.h"
 
 namespace weft::ir {
 namespace {
 
-/// Operations gone back over, and choices inside of choices, for the cost doubles with each.
-constexpr int kMaxSteps = 256, kMaxChoices = 8;
+/// Operations gone back over in a row, and in all.
+constexpr int kMaxSteps = 256, kMaxVisits = 4096;
 
 Origin joined(const Origin& a, const Origin& b) {
   if (a == b || b.kind == Origin::Kind::none) return a;
@@ -22,20 +26,35 @@ struct Carried {
   const Op* loop;
   std::size_t number;
   bool gradient;
+  int depth;
   const Carried* outer;  // another one that led here
+};
+
+/// What is known from earlier ways, so that choices behind choices don't double the cost each time.
+struct Search {
+  struct Known {
+    const Value* value;
+    bool gradient;
+    Origin origin;
+  };
+  std::vector<Known> known;
+  int visits = 0;
+  /// The outermost value of a loop that a way came back to: what was found inside of its search is not all of it yet.
+  int open = kNone;
+  static constexpr int kNone = 1 << 30;
 };
 
 /// On the way back from a value.
 struct Way {
+  Search& search;
   bool gradient = false;  // what its gradient pointer describes is wanted, not its data
-  int steps = 0, choices = 0;
+  int steps = 0;
   const Carried* loops = nullptr;
 
-  Way further() const { return {gradient, steps + 1, choices, loops}; }
-  Way into_choice() const { return {gradient, steps + 1, choices + 1, loops}; }
-  Way into_loop(const Carried* at) const { return {gradient, steps + 1, choices + 1, at}; }
-  Way to_data() const { return {false, steps + 1, choices, loops}; }
-  Way to_gradient() const { return {true, steps + 1, choices, loops}; }
+  Way further() const { return {search, gradient, steps + 1, loops}; }
+  Way into_loop(const Carried* at) const { return {search, gradient, steps + 1, at}; }
+  Way to_data() const { return {search, false, steps + 1, loops}; }
+  Way to_gradient() const { return {search, true, steps + 1, loops}; }
 };
 
 Origin back_from(const Value* value, Way way);
@@ -59,28 +78,34 @@ Origin of_operand(const Op& op, Way way) {
 Origin of_operands(const Op& op, Way way) {
   Origin all{Origin::Kind::none};
   for (const Value* operand : op.operands)
-    if (has_array(operand->type)) all = joined(all, back_from(operand, way.into_choice()));
+    if (has_array(operand->type)) all = joined(all, back_from(operand, way.further()));
   return all;
 }
 
 /// Of what a loop carries, in front of it, in it and behind it.
 Origin of_carried(const Op& loop, std::size_t number, Way way) {
   for (const Carried* at = way.loops; at; at = at->outer)
-    if (at->loop == &loop && at->number == number && at->gradient == way.gradient) return {Origin::Kind::none};
-  const Carried here{&loop, number, way.gradient, way.loops};
+    if (at->loop == &loop && at->number == number && at->gradient == way.gradient) {
+      way.search.open = std::min(way.search.open, at->depth);
+      return {Origin::Kind::none};
+    }
+  const Carried here{&loop, number, way.gradient, way.loops ? way.loops->depth + 1 : 0, way.loops};
   const bool counts = loop.code == OpCode::for_;
   const Op* next = loop.regions[counts ? 0 : 1]->terminator();
   if (!next || number >= next->operands.size()) return {Origin::Kind::unknown, way.gradient};  // not all there yet
+  const int open = std::exchange(way.search.open, Search::kNone);
   Origin all = joined(back_from(loop.operand((counts ? 3 : 0) + number), way.into_loop(&here)),
                       back_from(next->operand(number), way.into_loop(&here)));
+  if (way.search.open >= here.depth) way.search.open = Search::kNone;  // ways back to here are closed
+  way.search.open = std::min(way.search.open, open);
   all.local = nullptr;  // that of an earlier turn, maybe
   return all;
 }
 
 Origin of_regions(const Op& op, std::size_t result, Way way) {
   if (op.code != OpCode::if_) return of_carried(op, result, way);
-  return joined(back_from(op.regions[0]->terminator()->operand(result), way.into_choice()),
-                back_from(op.regions[1]->terminator()->operand(result), way.into_choice()));
+  return joined(back_from(op.regions[0]->terminator()->operand(result), way.further()),
+                back_from(op.regions[1]->terminator()->operand(result), way.further()));
 }
 
 /// What is found in the memory of an array: threads can't find each other's private arrays in memory that all of them see.
@@ -93,10 +118,8 @@ Origin found_in(const Origin& array, bool gradient) {
           .of_object = array.kind == Origin::Kind::fixed};
 }
 
-Origin back_from(const Value* value, Way way) {
+Origin look_back(const Value* value, Way way) {
   const Origin none{Origin::Kind::none}, unknown{Origin::Kind::unknown, way.gradient};
-  if (value->is_constant()) return none;
-  if (way.steps > kMaxSteps || way.choices > kMaxChoices) return unknown;
   if (value->kind == ValueKind::argument) {
     if (const Op* loop = value->region->parent_op) {
       const std::size_t counters = loop->code == OpCode::for_ ? 1 : 0;
@@ -118,6 +141,25 @@ Origin back_from(const Value* value, Way way) {
     case Descent::anywhere: return unknown;
   }
   return unknown;
+}
+
+/// Values to which several ways may lead: choices, and what loops carry.
+bool is_crossing(const Value* value) {
+  return value->kind == ValueKind::argument ? value->region->parent_op != nullptr : !value->op->regions.empty();
+}
+
+Origin back_from(const Value* value, Way way) {
+  if (value->is_constant()) return {Origin::Kind::none};
+  Search& search = way.search;
+  if (way.steps > kMaxSteps || ++search.visits > kMaxVisits) return {Origin::Kind::unknown, way.gradient};
+  if (!is_crossing(value)) return look_back(value, way);
+  for (const Search::Known& known : search.known)
+    if (known.value == value && known.gradient == way.gradient) return known.origin;
+  const int open = std::exchange(search.open, Search::kNone);
+  const Origin found = look_back(value, way);
+  if (search.open == Search::kNone) search.known.push_back({value, way.gradient, found});
+  search.open = std::min(search.open, open);
+  return found;
 }
 
 }  // namespace
@@ -168,6 +210,9 @@ Descent descent_of(const Op& op) {
   return Descent::anywhere;
 }
 
-Origin origin_of(const Value* value) { return back_from(value, {}); }
+Origin origin_of(const Value* value) {
+  Search search;
+  return back_from(value, {search});
+}
 
 }  // namespace weft::ir
