@@ -110,10 +110,16 @@ def _four_rows(rows, warp: uint32, row: uint32, last: uint32):
     return a, b, c, d
 
 
+def _are_apart(warp: uint32, row: uint32):
+    # Whether many lanes are elsewhere than their neighbours. Else few lines are asked for as it is.
+    there = _shuffle(warp, row, _lane() ^ uint32(1))
+    return _bit_count(_vote(warp, row != there)) > uint32(8)
+
+
 def _node_rows(rows, warp: uint32, together: bool, word: uint32):
     # The four rows of each lane's node; of the first node for those that are at none.
     row = where((word & _LEAF) == uint32(0), word * uint32(4), uint32(0))
-    if together:
+    if together and _are_apart(warp, row):
         a, b, c, d = _four_rows(rows, warp, row, uint32(3))
     else:
         a = rows[row]
