@@ -161,7 +161,28 @@ after = {name: count(name.encode()) for name in before}
 assert before == after, (before, after)
 """
 
-PROGRAMS = {"queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
+LOCKED = """
+try:
+    import torch
+except ImportError:
+    torch = None
+locked = wp.array(np.arange(8, dtype=np.float32), device="cpu", pinned=True)
+assert wp.from_dlpack(locked.__dlpack__()).pinned
+assert not wp.from_dlpack(locked.__dlpack__(dl_device=(1, 0))).pinned  # who asks for plain memory of the host gets it
+if torch:
+    tensor = wp.to_torch(locked)
+    assert tensor.data_ptr() == locked.ptr and tensor.tolist() == list(range(8))
+    seen = wp.from_torch(tensor)  # torch says nothing of pages, the driver does
+    assert seen.pinned and seen.ptr == locked.ptr
+    assert not wp.from_torch(torch.zeros(4)).pinned
+    tensor.requires_grad_()
+    seen = wp.from_torch(tensor)  # its gradient is torch's, of ordinary memory
+    assert not seen.pinned and seen.grad.ptr == tensor.grad.data_ptr()
+    seen = wp.from_torch(tensor, grad=wp.zeros(8, device="cpu", pinned=True))
+    assert seen.pinned and seen.grad.pinned
+"""
+
+PROGRAMS = {"locked": LOCKED, "queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
 
 
 def run(program: str, folder: str, environment: dict[str, str]) -> None:

@@ -209,9 +209,10 @@ DriverTable make_table() {
     return std::free(p), kSuccess;
   };
   t.pointer_attribute = [](void* value, int attribute, DevicePtr address) -> Result {
-    if (!inside_a_block(address, 1) || attribute == kPointerRangeStart) return kErrorInvalidValue;
+    const bool on_device = inside_a_block(address, 1);
+    if ((!on_device && allocation(address).second == 0) || attribute == kPointerRangeStart) return kErrorInvalidValue;
     if (attribute == kPointerMemoryType)
-      *static_cast<unsigned*>(value) = kMemoryTypeDevice;
+      *static_cast<unsigned*>(value) = on_device ? kMemoryTypeDevice : kMemoryTypeHost;
     else
       *static_cast<int*>(value) = 0;
     return kSuccess;

@@ -285,6 +285,10 @@ def case_pinned_memory():
     out = wp.zeros(64, dtype=float, device="cuda:0")
     wp.copy(out, a)
     equal(out.numpy() - np.arange(64.0), 0.0)
+    assert not wp.from_torch(torch.zeros(8)).pinned
+    leaf = torch.arange(8.0).pin_memory().requires_grad_()  # its gradient is ordinary memory
+    seen = wp.from_torch(leaf)
+    assert seen.grad.ptr == leaf.grad.data_ptr() and not seen.pinned
 
 
 def case_places_that_do_not_fit():
