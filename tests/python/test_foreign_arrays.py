@@ -161,6 +161,54 @@ after = {name: count(name.encode()) for name in before}
 assert before == after, (before, after)
 """
 
+# A stand-in for PyTorch before 2.10, which says by a function what stream it works on. Later ones say it in a table.
+FOLLOWED = """
+import sys, types
+driver = ctypes.CDLL("libcuda.so.1")
+last_stream = getattr(driver, "weft_fake_last_stream", None)
+if last_stream:
+    last_stream.restype = ctypes.c_ulong
+torch = types.ModuleType("torch")
+torch.utils, torch._C = types.ModuleType("torch.utils"), types.ModuleType("torch._C")
+dlpack = torch.utils.dlpack = types.ModuleType("torch.utils.dlpack")
+sys.modules.update({"torch": torch, "torch.utils": torch.utils, "torch.utils.dlpack": dlpack})
+
+class Tensor:
+    def __init__(self, array):
+        self.array = array
+        self.requires_grad = False
+
+    def is_neg(self):
+        return False
+
+torch.Tensor = Tensor
+dlpack.to_dlpack = lambda tensor: wp.to_dlpack(tensor.array)
+working = [0]
+torch._C._cuda_getCurrentRawStream = lambda device: working[0]
+
+x, y = Tensor(wp.ones(24, device="cuda:0")), Tensor(wp.zeros(24, device="cuda:0"))
+ours, side, chosen = wp.get_stream("cuda:0"), wp.Stream("cuda:0"), wp.Stream("cuda:0")
+count = getattr(driver, "weft_fake_count", None)
+
+def goes_to(stream, inputs, waits, **how):
+    wp.launch(add, 24, inputs, device="cuda:0", **how)  # a stream that is new waits for what made the code
+    before = count(b"stream_wait") if count else 0
+    wp.launch(add, 24, inputs, device="cuda:0", **how)
+    if count:
+        assert last_stream() == stream.cuda_stream, (last_stream(), stream.cuda_stream)
+        assert count(b"stream_wait") - before == waits, count(b"stream_wait") - before
+
+goes_to(ours, [x, y], 0)  # the legacy default stream, which CUDA orders with ours
+working[0] = side.cuda_stream
+goes_to(side, [x, y], 1)  # memory of ours that is dropped later waits for it
+goes_to(side, [a, y], 3)  # an array of ours: its stream before and behind
+goes_to(chosen, [x, y], 0, stream=chosen)
+with wp.ScopedStream(chosen):
+    goes_to(chosen, [x, y], 0)
+working[0] = chosen.cuda_stream  # it is asked for, not remembered
+goes_to(chosen, [x, y], 1)
+"""
+
 LOCKED = """
 try:
     import torch
@@ -182,7 +230,7 @@ if torch:
     assert seen.pinned and seen.grad.pinned
 """
 
-PROGRAMS = {"locked": LOCKED, "queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
+PROGRAMS = {"followed": FOLLOWED, "locked": LOCKED, "queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
 
 
 def run(program: str, folder: str, environment: dict[str, str]) -> None:

@@ -358,12 +358,12 @@ DriverTable make_table() {
     return kSuccess;
   };
   t.launch = [](FunctionHandle f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
-                unsigned shared, StreamHandle, void**, void** extra) -> Result {
+                unsigned shared, StreamHandle stream, void**, void** extra) -> Result {
     FAKE("launch");
     const auto* bytes = static_cast<const unsigned char*>(extra[1]);
     const std::size_t size = *static_cast<std::size_t*>(extra[3]);
     const Function& function = functions[f];
-    state().launches.push_back({function.name, grid, block, {bytes, bytes + size}});
+    state().launches.push_back({function.name, grid, block, {bytes, bytes + size}, stream});
     if (function.module)
       function.module->run(function.name, {grid, block, shared, {bytes, bytes + size}, allocation, watches_races()});
     return kSuccess;
