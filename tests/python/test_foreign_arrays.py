@@ -190,12 +190,12 @@ x, y = Tensor(wp.ones(24, device="cuda:0")), Tensor(wp.zeros(24, device="cuda:0"
 ours, side, chosen = wp.get_stream("cuda:0"), wp.Stream("cuda:0"), wp.Stream("cuda:0")
 count = getattr(driver, "weft_fake_count", None)
 
-def goes_to(stream, inputs, waits, **how):
+def goes_to(wanted, inputs, waits, **how):
     wp.launch(add, 24, inputs, device="cuda:0", **how)  # a stream that is new waits for what made the code
     before = count(b"stream_wait") if count else 0
     wp.launch(add, 24, inputs, device="cuda:0", **how)
     if count:
-        assert last_stream() == stream.cuda_stream, (last_stream(), stream.cuda_stream)
+        assert last_stream() == wanted.cuda_stream, (last_stream(), wanted.cuda_stream)
         assert count(b"stream_wait") - before == waits, count(b"stream_wait") - before
 
 goes_to(ours, [x, y], 0)  # the legacy default stream, which CUDA orders with ours
