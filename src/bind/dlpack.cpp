@@ -135,6 +135,7 @@ bool read_dlpack(nb::handle object, const Type* element, interop::Seen how, Fore
     why = "its __dlpack__ gives no capsule";
     return false;
   }
+  out.ordered = !stream.is_none();
   return take_capsule(capsule, element, how, out, why);
 }
 

@@ -31,6 +31,13 @@ b = wp.zeros(24, device="cuda:0")
 '''
 
 CAPTURES = """
+count = getattr(ctypes.CDLL("libcuda.so.1"), "weft_fake_count", None)
+other, third = wp.Stream("cuda:0"), wp.Stream("cuda:0")
+if count:  # a stream that the launch names waits behind the current one, which waits for the other library's
+    for given, waits in ((Seen(a, other.cuda_stream), 2), (Seen(a), 0)):
+        before = count(b"stream_wait")
+        wp.launch(add, 24, [given, b], device="cuda:0", stream=third)
+        assert count(b"stream_wait") - before == waits, count(b"stream_wait") - before
 other = wp.Stream("cuda:0")
 for stream in (None, 1, 2, wp.get_stream("cuda:0").cuda_stream, other.cuda_stream):
     wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
