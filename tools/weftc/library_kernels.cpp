@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "driver/gpu_grids.h"
 #include "driver/gpu_trees.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
@@ -59,6 +60,7 @@ namespace {
 constexpr ReadyKernel kReady[] = {
 )";
   for (const driver::BuildRequest& request : driver::tree_kernel_requests()) out += entry(request);
+  for (const driver::BuildRequest& request : driver::grid_kernel_requests()) out += entry(request);
   out += R"(};
 }  // namespace
 
