@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """JAX: what calls of kernels and conversions of arrays cost, beside PyPI's warp-lang.
 
-    interop_jax.py [--peer PYTHON] [--rounds N] [--json FILE]
+    interop_jax.py [--peer PYTHON] [--device cpu] [--rounds N] [--json FILE]
 
 This interpreter imports Weft's `warp` and JAX, PEER's has warp-lang and JAX. Both run the same program (this file with
 --measure) in turns; of each figure the best counts. Arrays have 64 floats, so that the calls are what is measured. `in a program`
@@ -92,7 +92,7 @@ def measure() -> dict[str, float]:
     jitted = jax.jit(lambda x: called(x)[0])
     jax.block_until_ready(jitted(x))
     figures["callable, jitted"] = best(settled(jitted))
-    a = wp.ones(64)
+    a = wp.ones(64, device=wp.device_from_jax(next(iter(x.devices()))))
     figures["from_jax"] = best(lambda: wp.from_jax(x), 50)
     figures["to_jax"] = best(lambda: wp.to_jax(a))
     plain = jax.jit(lambda x: x + 1)
@@ -105,6 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--peer", help="a Python that has warp-lang and JAX")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where JAX runs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -114,8 +115,10 @@ def main() -> None:
 
     def ask(python: str, clean: bool) -> dict[str, float]:
         env = {k: v for k, v in os.environ.items() if not (clean and k in ("PYTHONPATH", "WEFT_EXTENSION_DIR"))}
-        env["JAX_PLATFORMS"] = env.get("JAX_PLATFORMS", "cpu")
-        done = subprocess.run([python, __file__, "--measure"], env=env, capture_output=True, text=True, check=True)
+        env["JAX_PLATFORMS"] = "cpu" if options.device == "cpu" else "cuda,cpu"
+        done = subprocess.run([python, __file__, "--measure"], env=env, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(done.stderr[-2000:])
         return json.loads(done.stdout.strip().splitlines()[-1])
 
     ours: dict[str, float] = {}

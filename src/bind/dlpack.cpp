@@ -135,6 +135,7 @@ bool read_dlpack(nb::handle object, const Type* element, interop::Seen how, Fore
     why = "its __dlpack__ gives no capsule";
     return false;
   }
+  out.ordered = !stream.is_none();
   return take_capsule(capsule, element, how, out, why);
 }
 
@@ -146,13 +147,16 @@ const runtime::Array& shown(PyObject* object) {
   return *array;
 }
 
-nb::object new_capsule(const runtime::Array& array, bool versioned, bool read_only) {
+nb::object new_capsule(const runtime::Array& array, bool versioned, bool read_only, bool plain_host) {
+  plain_host = plain_host && array.on_host();
   try {
     if (versioned) {
       DlManagedTensorVersioned* made = interop::Export::managed_versioned(array, read_only);
+      if (plain_host) made->tensor.device = {interop::kDlCpu, 0};
       return nb::steal(PyCapsule_New(made, kFreshVersioned, &drop_fresh<DlManagedTensorVersioned>));
     }
     DlManagedTensor* made = interop::Export::managed(array);
+    if (plain_host) made->tensor.device = {interop::kDlCpu, 0};
     return nb::steal(PyCapsule_New(made, kFresh, &drop_fresh<DlManagedTensor>));
   } catch (const runtime::ArgumentError& error) {
     throw nb::buffer_error(error.what());
@@ -164,9 +168,10 @@ bool is_read_only(PyObject* object) { return nb::inst_ptr<ArrayObject>(object)->
 nb::object dlpack_of(nb::handle self, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                      nb::handle copy) {
   runtime::Array array = shown(self.ptr());
-  bool read_only = is_read_only(self.ptr());
+  bool read_only = is_read_only(self.ptr()), plain_host = false;
   if (!dl_device.is_none()) {
     const auto [type, id] = nb::cast<std::pair<int, int>>(dl_device);
+    plain_host = type == interop::kDlCpu;
     const bool here = array.on_host() ? type == interop::kDlCpu || type == interop::kDlCudaHost
                                       : type == interop::kDlCuda && id == array.space()->ordinal();
     if (!here && (type != interop::kDlCpu || copy.ptr() == Py_False))
@@ -193,7 +198,7 @@ nb::object dlpack_of(nb::handle self, nb::handle stream, nb::handle max_version,
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (read_only && !versioned)
     throw nb::buffer_error("the memory is read-only, which a consumer of DLPack before version 1 can't be told");
-  return new_capsule(array, versioned, read_only);
+  return new_capsule(array, versioned, read_only, plain_host);
 }
 
 // ---- Our own exchange table: whoever knows it reads arrays without a capsule ------------------------------------------
@@ -280,7 +285,9 @@ interop::DlExchangeTable our_table() {
 
 }  // namespace
 
-nb::object new_dlpack_capsule(const runtime::Array& array) { return new_capsule(array, false, false); }
+nb::object new_dlpack_capsule(const runtime::Array& array, bool plain_host) {
+  return new_capsule(array, false, false, plain_host);
+}
 
 void register_dlpack(nb::module_& m) {
   nb::object cls = m.attr("Array");
@@ -305,8 +312,8 @@ void register_dlpack(nb::module_& m) {
   static interop::DlExchangeTable table = our_table();
   nb::setattr(cls, "__dlpack_c_exchange_api__", nb::steal(PyCapsule_New(&table, interop::kExchangeTableName, nullptr)));
   m.def(
-      "to_dlpack", [](nb::handle array) { return new_capsule(shown(array.ptr()), false, false); }, nb::arg("array"),
-      "A DLPack capsule over an array's memory; nothing is waited for.");
+      "to_dlpack", [](nb::handle array) { return new_capsule(shown(array.ptr()), false, false, false); },
+      nb::arg("array"), "A DLPack capsule over an array's memory; nothing is waited for.");
   m.def(
       "from_dlpack",
       [](nb::handle cls, nb::handle source, const TypeHandle* element) {

@@ -191,6 +191,27 @@ WEFT_HOT bool read_table(nb::handle object, const KnownType& type, const Type* e
   return true;
 }
 
+/// What stream torch works on, for versions that have no table to ask.
+const interop::DlExchangeTable* older_torch() {
+  static const interop::DlExchangeTable made = [] {
+    interop::DlExchangeTable table{};
+    table.current_stream = [](std::int32_t, std::int32_t device, void** out) {
+      static PyObject* current = nullptr;
+      try {
+        if (!current)
+          current = nb::module_::import_("torch").attr("_C").attr("_cuda_getCurrentRawStream").inc_ref().ptr();
+        *out = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::handle(current)(device)));
+        return 0;
+      } catch (nb::python_error& error) {
+        error.restore();
+        return -1;
+      }
+    };
+    return table;
+  }();
+  return &made;
+}
+
 /// torch.utils.dlpack.to_dlpack: unlike __dlpack__ it takes tensors that require gradients.
 bool read_tensor_object(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out,
                         std::string& why) {
@@ -204,6 +225,7 @@ bool read_tensor_object(nb::handle object, const Type* element, interop::Seen ho
   interop::ForeignMemory gaps;  // ask in any case: this way is the slow one
   gaps.rank = 0;
   if (!is_plain_tensor(object, gaps, why) || !read_capsule_memory(capsule, element, how, out, why)) return false;
+  if (out.place >= 0) out.provider = older_torch();
   out.keep = capsule;
   return true;
 }

@@ -18,6 +18,8 @@ struct __attribute__((visibility("hidden"))) ForeignArray {
   nb::object keep;         // while it lives, the memory stays where it is
   /// Of a provider that says what stream its work goes to; null: none does.
   const interop::DlExchangeTable* provider = nullptr;
+  /// Its provider's work comes before what is queued on the device's current stream from now on.
+  bool ordered = false;
   std::uintptr_t stream = 0;  // that the memory comes with, of __cuda_array_interface__; 0: none
 };
 
@@ -62,6 +64,7 @@ struct __attribute__((visibility("hidden"))) LaunchNotes {
   std::vector<Guarded> guarded;                        // memory that should not be written to
   const interop::DlExchangeTable* provider = nullptr;  // of the first tensor on a CUDA device
   std::int32_t provider_device = 0;
+  bool ordered = false;     // other libraries' work was put before that of the current stream
   bool own_arrays = false;  // there are arrays of ours, too; known if a provider is
   bool arguments_held =
       false;                   // until a launch on the CPU is done: tensors that are their memory need no keeping then,

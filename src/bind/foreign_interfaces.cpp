@@ -205,7 +205,10 @@ bool read_cuda_interface(nb::handle object, nb::handle interface, const Type* el
   constexpr const char* kName = "__cuda_array_interface__";
   ForeignMemory memory;
   if (read_interface(interface, kName, memory) == Interface::exotic) {
-    why = "its __cuda_array_interface__ has elements that arrays don't have, or more dimensions";
+    const std::string type = nb::str(entry(interface, "typestr")).c_str();
+    why = "arrays have at most 4 dimensions of real numbers, and it has " + std::to_string(memory.rank) + " of '" +
+          type + "'" +
+          (type.size() > 1 && type[1] == 'c' ? ", complex numbers; pass the real and the imaginary part" : "");
     return false;
   }
   cuda::System& system = cuda::System::shared();
@@ -275,7 +278,9 @@ bool read_array_method(nb::handle object, const Type* element, Seen how, Foreign
 
 bool read_interfaces(nb::handle object, const Type* element, Seen how, ForeignArray& out, std::string& why) {
   const nb::object on_host = attribute(object, "__array_interface__");
-  if (!(on_host.is_valid() && how.host_first))
+  // JAX's interface for CUDA names no stream and waits for nothing; its DLPack is in order with our stream.
+  const bool jax = is_of_jax(Py_TYPE(object.ptr()));
+  if (!(on_host.is_valid() && how.host_first) && !jax)
     if (const nb::object on_gpu = attribute(object, "__cuda_array_interface__"); on_gpu.is_valid())
       return read_cuda_interface(object, on_gpu, element, how, out, why);
   if (on_host.is_valid()) {
@@ -287,7 +292,7 @@ bool read_interfaces(nb::handle object, const Type* element, Seen how, ForeignAr
   }
   if (attribute(object, "__dlpack__").is_valid() && attribute(object, "__dlpack_device__").is_valid()) {
     if (read_dlpack(object, element, how, out, why)) {
-      out.read_only |= is_of_jax(Py_TYPE(object.ptr()));
+      out.read_only |= jax;
       return true;
     }
     if (!why.empty()) return false;

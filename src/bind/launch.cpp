@@ -193,6 +193,7 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
     check_guarded(*kernel, signature, notes, block.data(), dims.size());
   if (place.device && !keep.empty() && place.device->capture()) [[unlikely]]
     place.device->keep_for_capture(held_by_graph(keep));
+  if (notes.ordered && place.gpu.stream) put_in_order(*place.device->stream(), *place.gpu.stream);
   std::optional<StreamOfProvider> follow;
   if (notes.provider && place.device && !place.gpu.stream) follow.emplace(notes, place);
   if (tape || runtime::writes_are_watched()) [[unlikely]] {

@@ -125,7 +125,8 @@ void check_gradient(const ForeignArray& array, const ForeignArray& gradient) {
   bool fits = gradient.element == array.element && own.ndim == given.ndim;
   for (std::int32_t d = 0; fits && d < own.ndim; ++d)
     fits = own.shape[d] == given.shape[d] && (own.shape[d] < 2 || own.strides[d] == given.strides[d]);
-  if (fits && gradient.place != array.place) refuse("the gradient lies on another device than its tensor");
+  if (fits && gradient.place != array.place && (gradient.place >= 0 || array.place >= 0))
+    refuse("the gradient lies on another device than its tensor");
   if (fits) return;
   const auto text = [](const ArrayDesc& a) {
     std::string out = "shape (", steps = ", strides (";
@@ -175,6 +176,17 @@ nb::object descriptor_of(ForeignArray&& foreign, std::optional<ForeignArray>&& g
   return new_descriptor(foreign.desc, foreign.element, foreign.place, std::move(keep));
 }
 
+/// Page-locked memory of the host comes as any other of it; copies between it alone and GPUs don't wait. An array lies where
+/// its gradient does, so that both have to be such memory.
+void see_page_locked(ForeignArray& array, std::optional<ForeignArray>& gradient) {
+  const auto locked = [](const ForeignArray& one) {
+    return one.place == kOnPinned || pointer_place(reinterpret_cast<std::uintptr_t>(one.desc.data)) == kOnPinned;
+  };
+  const int place = locked(array) && (!gradient || locked(*gradient)) ? kOnPinned : kOnCpu;
+  array.place = place;
+  if (gradient) gradient->place = place;
+}
+
 WEFT_HOT nb::object make(TensorLibrary& library, PyObject* const given[kArguments]) {
   if (!library.tensor_class.is_valid()) [[unlikely]]
     library.start();
@@ -190,6 +202,8 @@ WEFT_HOT nb::object make(TensorLibrary& library, PyObject* const given[kArgument
     }
   }
   if (is_true(given[kReturnCtype])) return descriptor_of(std::move(foreign), std::move(gradient), wanted);
+  if (foreign.place < 0 && cuda::System::is_open() && cuda::System::shared().available()) [[unlikely]]
+    see_page_locked(foreign, gradient);
   const bool read_only = foreign.read_only;
   runtime::Array array = wrap_foreign(std::move(foreign));
   if (gradient)

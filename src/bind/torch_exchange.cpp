@@ -62,6 +62,8 @@ WEFT_HOT nb::object new_tensor(const runtime::Array& array, bool read_only) {
   const interop::DlExchangeTable* table = results().table;
   if (table && table->managed_to_object) {
     interop::DlManagedTensorVersioned* managed = interop::Export::managed_versioned(array, read_only);
+    if (array.on_host())
+      managed->tensor.device = {interop::kDlCpu, 0};  // torch has no other host, and finds locked pages itself
     void* made = nullptr;
     if (table->managed_to_object(managed, &made) != 0) {
       nb::python_error error;
@@ -70,7 +72,7 @@ WEFT_HOT nb::object new_tensor(const runtime::Array& array, bool read_only) {
     }
     return nb::steal(static_cast<PyObject*>(made));
   }
-  return results().from_dlpack(new_dlpack_capsule(array));
+  return results().from_dlpack(new_dlpack_capsule(array, true));
 }
 
 nb::object to_torch(nb::handle object, nb::handle requires_grad) {

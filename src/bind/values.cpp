@@ -192,6 +192,7 @@ WEFT_HOT void pack_foreign(nb::handle value, ForeignArray&& foreign, char* to, c
   std::memcpy(to, &foreign.desc, sizeof(ArrayDesc));
   if (foreign.stream && target.device) wait_for_foreign(*target.device, foreign.stream);
   if (LaunchNotes* notes = target.notes) {
+    notes->ordered |= foreign.ordered || foreign.stream;
     if (foreign.read_only || foreign.copied) [[unlikely]]
       note_guarded(python_type_name(value),
                    foreign.copied ? LaunchNotes::Memory::copied : LaunchNotes::Memory::read_only, to, param);

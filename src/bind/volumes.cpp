@@ -3,6 +3,8 @@
 
 #include "bind/bind.h"
 #include "bind/gil.h"
+#include "cuda/system.h"
+#include "driver/gpu_grids.h"
 #include "runtime/errors.h"
 #include "volume/grid_build.h"
 #include "volume/grid_file.h"
@@ -127,35 +129,87 @@ nb::bytes write_file(const ArrayObject& memory, const std::vector<std::uint64_t>
   return nb::bytes(file.data(), file.size());
 }
 
-/// The grid (none where the room is too small), and the status.
-std::pair<ArrayObject, std::uint32_t> build(const ArrayObject& points, int type, const nb::bytes& background,
-                                            const std::vector<double>& matrix, const std::vector<double>& translation,
-                                            bool whole_tiles, const std::vector<std::uint64_t>& room) {
+/// A plan of a grid as Python has it.
+struct Plan {
+  Plan(int type, const nb::bytes& background, const std::vector<double>& matrix, const std::vector<double>& translation,
+       bool whole_tiles, const std::vector<std::uint64_t>& room)
+      : value(background.c_str(), background.size()) {
+    plan.type = GridType(type);
+    plan.whole_tiles = whole_tiles;
+    plan.background = std::as_bytes(std::span(value));
+    const GridLayout* layout = grid_layout(plan.type);
+    if (!layout || layout->value_bytes != value.size() || matrix.size() != 9 || translation.size() != 3)
+      throw runtime::ArgumentError("this is no plan of a grid");
+    std::array<double, 9> m;
+    std::copy(matrix.begin(), matrix.end(), m.begin());
+    plan.map = volume::grid_map(m, {translation[0], translation[1], translation[2]});
+    if (room.size() == 4) plan.room = volume::GridCounts{room[0], room[1], room[2], room[3]};
+  }
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  std::string value;
   volume::GridPlan plan;
-  plan.type = GridType(type);
-  plan.whole_tiles = whole_tiles;
-  plan.background = {reinterpret_cast<const std::byte*>(background.c_str()), background.size()};
-  const GridLayout* layout = grid_layout(plan.type);
-  if (!layout || layout->value_bytes != plan.background.size() || matrix.size() != 9 || translation.size() != 3)
-    throw runtime::ArgumentError("this is no plan of a grid");
-  std::array<double, 9> m;
-  std::copy(matrix.begin(), matrix.end(), m.begin());
-  plan.map = volume::grid_map(m, {translation[0], translation[1], translation[2]});
-  const Array& source = points.array;
+};
+
+bool in_world(const Array& points) {
+  if (points.element() != types::f32() && points.element() != types::i32())
+    throw runtime::ArgumentError("points are int32 or float32");
+  return points.element() == types::f32();
+}
+
+/// The grid (none where the room is too small), and the status.
+std::pair<ArrayObject, std::uint32_t> build(const ArrayObject& points, const Plan& plan) {
+  const Array source = points.array;
   const auto at = room_in(points, 0, source.bytes());
-  const std::span voxels(reinterpret_cast<const std::int32_t*>(at.data()), at.size() / 4);
-  if (room.size() == 4) plan.room = volume::GridCounts{room[0], room[1], room[2], room[3]};
   const GilRelease open;
   std::uint32_t status = 0;
-  ArrayObject made{volume::build_grid_within(plan, voxels, status)};
+  std::vector<std::int32_t> found;
+  std::span voxels(reinterpret_cast<const std::int32_t*>(at.data()), at.size() / 4);
+  if (in_world(source)) {
+    found =
+        volume::voxels_of_places(plan.plan.map, std::span(reinterpret_cast<const float*>(at.data()), at.size() / 4));
+    voxels = found;
+  }
+  ArrayObject made{volume::build_grid_within(plan.plan, voxels, status)};
   return {std::move(made), status};
+}
+
+cuda::Device& device_of(int place) { return cuda::System::shared().device(place); }
+
+volume::DevicePoints points_there(const cuda::Device& device, const ArrayObject& points, const ArrayObject* mask,
+                                  int mask_width) {
+  const auto there = [&](const Array& array) { return array.is_valid() && array.space() == &device; };
+  volume::DevicePoints out;
+  out.rows = points.array;
+  in_world(out.rows);
+  if (mask) out.mask = mask->array, out.mask_width = mask_width;
+  if (!there(out.rows) || !out.rows.is_contiguous() || out.rows.rank() != 1 ||
+      (mask && (!there(out.mask) || out.mask.size() < out.count() * mask_width)))
+    throw runtime::ArgumentError("the points must lie on the Volume's device, one behind the other");
+  return out;
+}
+
+/// A volume that a GPU builds, its memory, and the status; none if that is more than it can do.
+std::optional<std::tuple<VolumeObject, ArrayObject, std::uint32_t>> build_there(int place, const ArrayObject& points,
+                                                                                const ArrayObject* mask, int mask_width,
+                                                                                const Plan& plan) {
+  cuda::Device& device = device_of(place);
+  const volume::DevicePoints source = points_there(device, points, mask, mask_width);
+  const GilRelease open;
+  if (!Volume::builds_there(&device, plan.plan, source.count())) return std::nullopt;
+  std::uint32_t status = 0;
+  std::shared_ptr<Volume> made = Volume::build_there(device, plan.plan, source, status);
+  if (!made) return std::nullopt;
+  ArrayObject memory{made->memory()};
+  return std::tuple{VolumeObject{std::move(made)}, std::move(memory), status};
 }
 
 /// Fills an array of int32 on the host with what was found of the grid.
 template <class Find>
 void fill(const VolumeObject& self, const ArrayObject& out, const Find& find) {
   Array room;
-  const GridFacts& facts = self.volume->facts();
+  const GridFacts facts = self.volume->facts_now();
   if (!facts.layout) throw runtime::ArgumentError("a Volume of this type of grid has no voxels that can be read");
   const std::vector<std::int32_t> found = find(volume::host_bytes(self.volume->memory(), room), facts);
   std::memcpy(room_in(out, 0, found.size() * 4).data(), found.data(), found.size() * 4);
@@ -179,11 +233,26 @@ nb::list features_of(const GridFacts& facts) {
 }  // namespace
 
 void register_volumes(nb::module_& m) {
+  driver::use_gpu_grids();
   m.def("volume_read", &read_file, nb::arg("source"), nb::arg("name"), nb::arg("blosc").none(),
         nb::arg("in_place") = false);
   m.def("volume_write", &write_file, nb::arg("memory"), nb::arg("sizes"), nb::arg("codec"), nb::arg("blosc").none());
-  m.def("volume_build", &build, nb::arg("points"), nb::arg("type"), nb::arg("background"), nb::arg("matrix"),
-        nb::arg("translation"), nb::arg("whole_tiles"), nb::arg("room"));
+  nb::class_<Plan>(m, "VolumePlan", "What a new grid is to be like.")
+      .def(nb::init<int, const nb::bytes&, const std::vector<double>&, const std::vector<double>&, bool,
+                    const std::vector<std::uint64_t>&>(),
+           nb::arg("type"), nb::arg("background"), nb::arg("matrix"), nb::arg("translation"), nb::arg("whole_tiles"),
+           nb::arg("room"));
+  m.def("volume_build", &build, nb::arg("points"), nb::arg("plan"));
+  m.def("volume_build_there", &build_there, nb::arg("place"), nb::arg("points"), nb::arg("mask").none(),
+        nb::arg("mask_width"), nb::arg("plan"));
+  m.def(
+      "volume_box_there",
+      [](int place, const std::tuple<int, int, int>& low, const std::tuple<int, int, int>& extent) {
+        const auto [i, j, k] = low;
+        const auto [x, y, z] = extent;
+        return ArrayObject{volume::device_grids()->tiles_of_box(device_of(place), {i, j, k}, {x, y, z})};
+      },
+      nb::arg("place"), nb::arg("low"), nb::arg("extent"), "The tiles of a box, as points on a GPU.");
   m.def(
       "volume_stated_bytes",
       [](const ArrayObject& header) {
@@ -230,11 +299,11 @@ void register_volumes(nb::module_& m) {
       .def_prop_ro("translation",
                    [](const VolumeObject& self) { return tuple_of(self.volume->facts().map.translation); })
       .def_prop_ro("voxel_size", [](const VolumeObject& self) { return tuple_of(self.volume->facts().voxel_size); })
-      .def_prop_ro("tiles", [](const VolumeObject& self) { return self.volume->facts().leaves; })
-      .def_prop_ro("lowers", [](const VolumeObject& self) { return self.volume->facts().lowers; })
-      .def_prop_ro("uppers", [](const VolumeObject& self) { return self.volume->facts().uppers; })
-      .def_prop_ro("voxels", [](const VolumeObject& self) { return self.volume->facts().voxels; })
-      .def_prop_ro("active_voxels", [](const VolumeObject& self) { return self.volume->facts().active_voxels; })
+      .def_prop_ro("tiles", [](const VolumeObject& self) { return self.volume->facts_now().leaves; })
+      .def_prop_ro("lowers", [](const VolumeObject& self) { return self.volume->facts_now().lowers; })
+      .def_prop_ro("uppers", [](const VolumeObject& self) { return self.volume->facts_now().uppers; })
+      .def_prop_ro("voxels", [](const VolumeObject& self) { return self.volume->facts_now().voxels; })
+      .def_prop_ro("active_voxels", [](const VolumeObject& self) { return self.volume->facts_now().active_voxels; })
       .def_prop_ro(
           "leaf_values",
           [](const VolumeObject& self) {
@@ -254,6 +323,19 @@ void register_volumes(nb::module_& m) {
             self.volume->replace(source);
           },
           nb::arg("grid"), "Another grid of the same type and size in its place.")
+      .def_prop_ro("is_built_there", [](const VolumeObject& self) { return self.volume->is_built_there(); })
+      .def(
+          "rebuild",
+          [](VolumeObject& self, const ArrayObject& points, const ArrayObject* mask, int mask_width) {
+            const volume::DevicePoints source = points_there(*self.volume->device(), points, mask, mask_width);
+            const GilRelease open;
+            self.volume->rebuild(source);
+          },
+          nb::arg("points"), nb::arg("mask").none(), nb::arg("mask_width"),
+          "The grid of other points, by the device that it lives on.")
+      .def_prop_ro(
+          "status_there", [](const VolumeObject& self) { return ArrayObject{self.volume->status_there()}; },
+          "The status of the last build, on the device: an int32.")
       .def(
           "write_tiles",
           [](const VolumeObject& self, const ArrayObject& out) { fill(self, out, &volume::tile_corners); },

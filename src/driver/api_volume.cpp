@@ -83,8 +83,8 @@ Volume Volume::of_voxels(std::span<const std::int32_t> voxels, double voxel_size
 
 std::uint64_t Volume::id() const { return impl_->id(); }
 std::string Volume::name() const { return impl_->facts().name; }
-std::int64_t Volume::tiles() const { return impl_->facts().leaves; }
-std::int64_t Volume::voxels() const { return std::int64_t(impl_->facts().voxels); }
+std::int64_t Volume::tiles() const { return impl_->facts_now().leaves; }
+std::int64_t Volume::voxels() const { return std::int64_t(impl_->facts_now().voxels); }
 
 void Volume::save(const std::string& path, bool zip) const {
   guarded([&] {

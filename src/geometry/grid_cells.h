@@ -22,13 +22,16 @@ struct CellsRequest {
   std::int64_t count = 0;
   std::int32_t dims[3] = {1, 1, 1};
   double inverse_width = 1;
-  Address order = 0;    // int32: the numbers of points in the order they are taken in; 0: 0, 1, 2, …
-  Address starts = 0;   // takes uint32, a number more than cells: where each cell's points begin
+  Address order = 0;   // int32: the numbers of points in the order they are taken in; 0: 0, 1, 2, …
+  Address starts = 0;  // takes uint32, a number more than cells: where each cell's points begin; room for `starts_room`
   Address numbers = 0;  // takes int32: the numbers of points, sorted
   Address cells = 0;    // scratch, uint32, of `count`
   Address pairs = 0;    // scratch, uint64, of `count`
 
   std::int64_t cell_count() const { return std::int64_t(dims[0]) * dims[1] * dims[2]; }
+  /// Numbers of memory behind `starts`: a device notes there how many cells are crowded, and which.
+  static std::int64_t starts_room(std::int64_t cells, std::int64_t points) { return cells + 2 + points / kCrowd; }
+  static constexpr int kCrowd = 512;  // cells with more points are crowded
   /// Bits that cells' numbers have.
   int cell_bits() const { return int(std::bit_width(std::uint64_t(cell_count() - 1))); }
 };

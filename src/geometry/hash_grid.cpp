@@ -69,7 +69,8 @@ HashGrid::Rooms HashGrid::grown(std::int64_t points, bool groups) const {
   };
   const std::uint64_t count = std::uint64_t(points);
   if (count == 0) return rooms;
-  grow(rooms.starts, (std::uint64_t(dims_[0]) * std::uint64_t(dims_[1]) * std::uint64_t(dims_[2]) + 1) * 4);
+  const std::int64_t cells = std::int64_t(dims_[0]) * dims_[1] * dims_[2];
+  grow(rooms.starts, std::uint64_t(CellsRequest::starts_room(cells, points)) * 4);
   grow(rooms.numbers, count * 4);
   if (groups) grow(rooms.groups, count * 4);
   grow(rooms.cells, count * 4);

@@ -347,8 +347,8 @@ Error infer_effect(const Op& op, Types& results) {
       if (Error e = need_operands(op, 3)) return e;
       results = {operand_type(op, 1)};
       if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
-      if (!operand_type(op, 1)->is_scalar() || scalar_bits(operand_type(op, 1)->scalar_kind()) != 32)
-        return fail_operand(op, 1, "a number of 32 bits");
+      if (!operand_type(op, 1)->is_scalar() || scalar_bits(operand_type(op, 1)->scalar_kind()) < 32)
+        return fail_operand(op, 1, "a number of 32 or 64 bits");
       if (operand_type(op, 2) != types::u32()) return fail_operand(op, 2, "uint32");
       return {};
     case OpCode::texture: {

@@ -3,6 +3,7 @@
 #include "ir/infer.h"
 #include "ir/literal.h"
 #include "ir/op_cases.h"
+#include "ir/tame.h"
 #include "ir/text_parser.h"
 #include "ir/tile_memory.h"
 #include "types/handle.h"
@@ -335,6 +336,11 @@ void TextParser::opcode(OpText& op) {
     expect_word("contract");
     expect(')');
     op.probe.contract = true;
+  }
+  if ((*code == OpCode::sqrt || *code == OpCode::div) && accept('(')) {
+    expect_word("tame");
+    expect(')');
+    op.probe.imm = kTame;
   }
   if (*code == OpCode::local && accept('(')) {
     if (token_.kind == TokenKind::word && token_.text == "block") {

@@ -6,6 +6,7 @@
 
 #include "ir/literal.h"
 #include "ir/op_cases.h"
+#include "ir/tame.h"
 #include "ir/text.h"
 #include "ir/tile_memory.h"
 #include "ir/type_names.h"
@@ -254,6 +255,7 @@ void Printer::op(const Op& o, int indent) {
   if (o.code == OpCode::local && o.imm & kOfBlock) out_ += o.imm & kRaw ? "(block, raw)" : "(block)";
   if (o.code == OpCode::for_ && o.text == kSharedLoop) out_ += "(shared)";
   if (o.code == OpCode::local && o.imm == kRaw) out_ += "(raw)";
+  if (is_tame(o)) out_ += "(tame)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += o.imm == kFixedLoose ? "(fixed, loose)" : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
     const HandleUse use(o.imm);

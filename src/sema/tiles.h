@@ -221,6 +221,8 @@ class Tiles {
   Entity push_all(ir::Value* data, ir::Value* count, ir::Value* value, ir::Value* wanted, std::int64_t capacity,
                   const std::function<void(ir::Value*)>& set);
   ir::Value* library_call(std::string_view name, std::vector<ir::Value*> args);
+  /// The same by threads that need not meet for it.
+  ir::Value* own_call(std::string_view name, std::vector<ir::Value*> args);
   /// data, offset and strides, as library functions take them.
   void pass(const Window& w, std::vector<ir::Value*>& args, bool swapped = false);
   /// Whether the kernel will be differentiated: elements of results are written once then, and nothing has to be remembered.
@@ -233,6 +235,44 @@ class Tiles {
   void solve_shared(std::vector<ir::Value*>& values, const Window& from, const Window& to, std::int64_t n,
                     std::int64_t columns, const std::function<void(const Window&)>& add);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
+
+  // small factors and systems by one warp (tiles_warp.cpp)
+  static constexpr std::int64_t kWarp = 32;
+  /// A triangular system; `upper`: from the last row to the first.
+  struct System {
+    Window matrix;
+    bool upper = false;
+  };
+  /// What a thread of the warp has: its row, and whether the numbers that it divided by and took roots of were tame.
+  struct Row {
+    ir::Value* thread = nullptr;
+    ir::Value* number = nullptr;  // the thread's, or the last row's
+    ir::Value* warp = nullptr;    // the threads that take part, as bits
+    ir::Value* wild = nullptr;    // null: plain operations were taken
+  };
+  /// Whether one warp can have a thread for each of so many rows.
+  bool fits_warp(std::int64_t n) const;
+  /// Code of the block's first warp. Threads without a row take part.
+  void by_rows(std::int64_t n, const std::function<void(Row&)>& body);
+  /// What threads with a row read, and zeros for the others: what they would read may be written meanwhile.
+  std::vector<ir::Value*> in_row(std::int64_t n, std::int64_t count, const Type* type,
+                                 const std::function<ir::Value*(std::int64_t)>& read);
+  /// Runs `then` in the threads that have a row of their own, unless some thread's numbers were wild: then all run `otherwise`.
+  void end_rows(std::int64_t n, const Row& row, const std::function<void()>& then,
+                const std::function<void()>& otherwise);
+  ir::Value* from_row(const Row& row, ir::Value* value, std::int64_t which);
+  /// Numbers that a row must not meet in operations on tame ones.
+  void note_wild(Row& row, ir::Value* wild);
+  ir::Value* tame(ir::OpCode code, std::initializer_list<ir::Value*> operands);
+  bool has_tame(const Type* type) const;
+  /// The Cholesky factor of what the lower triangle has, in place, and zeros in the upper one.
+  void factor_by_rows(const Window& w);
+  /// The row's number of a system's solution, inside of by_rows.
+  ir::Value* substitute_by_rows(Row& row, const System& system, ir::Value* side);
+  /// One right side through one system after the other; `to` may be `from`.
+  void solve_by_rows(const Window& from, const Window& to, std::span<const System> systems);
+  /// The same for several right sides, a thread for each, which keeps it in registers.
+  void solve_by_columns(const Window& from, const Window& to, std::span<const System> systems);
 
   // Fourier transforms (tiles_fft.cpp)
   Entity form_fft(std::string_view name, const std::vector<Argument>& args);

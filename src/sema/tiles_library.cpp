@@ -65,6 +65,10 @@ Entity Tiles::call(std::string_view name, std::vector<Argument> args) {
 
 ir::Value* Tiles::library_call(std::string_view name, std::vector<ir::Value*> values) {
   meet();
+  return own_call(name, std::move(values));
+}
+
+ir::Value* Tiles::own_call(std::string_view name, std::vector<ir::Value*> values) {
   std::vector<Argument> args;
   for (ir::Value* v : values) args.push_back({{}, Entity::of(v), nullptr, nullptr});
   b_.set_loc(at_.loc);
@@ -255,6 +259,13 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     const std::int64_t n = a.type->shape[0];
     const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
     const Shape& strides = work.type->strides;
+    if (fits_warp(n)) {
+      // The upper triangle is the lower one of the transpose.
+      const Window rows = view(work, work.type->shape, {strides[upper], strides[!upper]}, work.offset);
+      factor_by_rows(rows);
+      copy(work, target);
+      return inplace ? Entity::nothing() : fresh(target);
+    }
     library_call("_tile_cholesky_block",
                  {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n), thread(), thread_count()});
     each({n, n}, [&](Coords at) {  // nothing on the other side of the diagonal
@@ -319,6 +330,24 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   const Window matrix_memory = threads_ > 1 && columns == 1 && !writes_once() ? with_long_rows(t)
                                : step                                         ? alone(own, t.type->element)
                                                                               : own;
+  const bool given_upper = *mode == "upper";
+  if (fits_warp(n)) {
+    const auto turned = [&](bool swap) {
+      const Shape& s = matrix_memory.type->strides;
+      return swap ? view(matrix_memory, t.type->shape, {s[1], s[0]}, matrix_memory.offset) : matrix_memory;
+    };
+    std::vector<System> systems;
+    if (both)
+      systems = {{turned(given_upper), false}, {turned(!given_upper), true}};
+    else
+      systems = {{matrix_memory, upper}};
+    const Window target = inplace ? y : make(y.type->element, y.type->shape);
+    if (columns == 1)
+      solve_by_rows(y, target, systems);
+    else
+      solve_by_columns(y, target, systems);
+    return inplace ? Entity::nothing() : fresh(target);
+  }
   const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {
     std::vector<ir::Value*> values;
     pass_system(matrix_memory, values, n, true, transposed, is_upper);
@@ -343,7 +372,6 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
                         : step       ? alone(y, y.type->element)
                                      : y;
   if (both) {
-    const bool given_upper = *mode == "upper";
     solve(y, target, false, given_upper);
     solve(target, target, true, !given_upper);
   } else {

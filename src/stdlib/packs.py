@@ -76,6 +76,70 @@ def _warp_at(tree: uint64):
     return here
 
 
+# Nodes and faces on a GPU. Lanes that read rows of their own, sixteen bytes each, ask the level-1 cache for as many lines, and
+# it looks one up at a time: that is what walks wait for. So four neighbours read one's node together, a row each, then the
+# next one's, and hand the rows round: a quarter of the lines for as many bytes.
+
+
+def _traded(warp: uint32, lane: uint32, bit: uint32, low: vec4, high: vec4):
+    # Lanes with the bit trade their low row for the high one of the lane without it.
+    above = (lane & bit) != uint32(0)
+    to = lane ^ bit
+    x = _shuffle(warp, where(above, low[0], high[0]), to)
+    y = _shuffle(warp, where(above, low[1], high[1]), to)
+    z = _shuffle(warp, where(above, low[2], high[2]), to)
+    w = _shuffle(warp, where(above, low[3], high[3]), to)
+    first = vec4(where(above, x, low[0]), where(above, y, low[1]), where(above, z, low[2]), where(above, w, low[3]))
+    second = vec4(where(above, high[0], x), where(above, high[1], y), where(above, high[2], z), where(above, high[3], w))
+    return first, second
+
+
+def _four_rows(rows, warp: uint32, row: uint32, last: uint32):
+    # Rows row … row + 3 of each lane, of which none behind row + last is read. All lanes of the warp are here.
+    lane = _lane()
+    first = lane & uint32(0xFFFFFFFC)
+    own = min(lane & uint32(3), last)
+    a = rows[uint64(_shuffle(warp, row, first)) + uint64(own)]
+    b = rows[uint64(_shuffle(warp, row, first + uint32(1))) + uint64(own)]
+    c = rows[uint64(_shuffle(warp, row, first + uint32(2))) + uint64(own)]
+    d = rows[uint64(_shuffle(warp, row, first + uint32(3))) + uint64(own)]
+    a, b = _traded(warp, lane, uint32(1), a, b)
+    c, d = _traded(warp, lane, uint32(1), c, d)
+    a, c = _traded(warp, lane, uint32(2), a, c)
+    b, d = _traded(warp, lane, uint32(2), b, d)
+    return a, b, c, d
+
+
+def _are_apart(warp: uint32, row: uint32):
+    # Whether many lanes are elsewhere than their neighbours. Else few lines are asked for as it is.
+    there = _shuffle(warp, row, _lane() ^ uint32(1))
+    return _bit_count(_vote(warp, row != there)) > uint32(8)
+
+
+def _node_rows(rows, warp: uint32, together: bool, word: uint32):
+    # The four rows of each lane's node; of the first node for those that are at none.
+    row = where((word & _LEAF) == uint32(0), word * uint32(4), uint32(0))
+    if together and _are_apart(warp, row):
+        a, b, c, d = _four_rows(rows, warp, row, uint32(3))
+    else:
+        a = rows[row]
+        b = rows[row + uint32(1)]
+        c = rows[row + uint32(2)]
+        d = rows[row + uint32(3)]
+    return a, b, c, d
+
+
+def _face_rows(rows, warp: uint32, together: bool, row: uint32):
+    # The three rows of each lane's face.
+    if together:
+        a, b, c, d = _four_rows(rows, warp, row, uint32(2))
+    else:
+        a = rows[row]
+        b = rows[row + uint32(1)]
+        c = rows[row + uint32(2)]
+    return a, b, c
+
+
 def _less_bit(a, b):
     return where(a < b, uint32(1), uint32(0))
 

@@ -65,19 +65,15 @@ class Build {
   Array run(std::uint32_t& status) {
     count();
     const GridCounts room = plan_.room.value_or(GridCounts{voxels_, leaves_, lowers_, tiles_});
-    status = (leaves_ > room.leaves ? kTooManyLeaves : 0u) | (lowers_ > room.lowers ? kTooManyLowers : 0u) |
-             (tiles_ > room.uppers ? kTooManyUppers : 0u) | (voxels_ > room.voxels ? kTooManyVoxels : 0u);
+    status = status_of({voxels_, leaves_, lowers_, tiles_}, room);
     if (status != kGridBuilt) return {};
-    const std::uint64_t root = grid::kHeaderBytes + tree::kBytes;
-    first_upper_ = root + layout_.root_bytes + room.uppers * layout_.tile_bytes;
-    first_lower_ = first_upper_ + room.uppers * layout_.upper_bytes;
-    first_leaf_ = first_lower_ + room.lowers * layout_.lower_bytes;
-    bytes_ = first_leaf_ + room.leaves * layout_.leaf_bytes;
-    Array out = Array::zeros(types::scalar(ScalarKind::u8), {std::int64_t(bytes_)});
+    offsets_ = grid_offsets(layout_, room);
+    Array out = Array::zeros(types::scalar(ScalarKind::u8), {std::int64_t(offsets_.bytes)});
     at_ = static_cast<std::byte*>(out.data());
-    header();
-    tree(root);
-    nodes(root);
+    const std::vector<std::byte> head = grid_head(plan_, offsets_);
+    std::memcpy(at_, head.data(), head.size());
+    counts();
+    nodes(offsets_.root);
     return out;
   }
 
@@ -100,51 +96,22 @@ class Build {
       leaves_ += first || !keys_[n].same_leaf(keys_[n - 1]);
     }
     voxels_ = plan_.whole_tiles ? leaves_ * node::kVoxels : keys_.size();
-    if (leaves_ > INT32_MAX / node::kVoxels)
-      throw runtime::ArgumentError(std::to_string(leaves_) +
-                                   " tiles are more than a Volume holds: indices have 32 bits");
+    check_tiles(leaves_);
   }
 
-  void header() {
-    put(0, kMagicOld);
-    put(grid::kChecksum, kNoChecksum);
-    put(grid::kVersion, kWrittenVersion);
-    put(grid::kFlags, grid::kIsBreadthFirst | (voxels_ ? grid::kHasBox : 0));
-    put(grid::kCount, std::uint32_t(1));
-    put(grid::kBytes, bytes_);
-    const GridMap& map = plan_.map;
-    for (std::size_t k = 0; k < 9; ++k) {
-      put(grid::kMap + grid::kMatrixF + 4 * k, float(map.matrix[k]));
-      put(grid::kMap + grid::kInverseF + 4 * k, float(map.inverse[k]));
-      put(grid::kMap + grid::kMatrixD + 8 * k, map.matrix[k]);
-      put(grid::kMap + grid::kInverseD + 8 * k, map.inverse[k]);
-    }
-    put(grid::kMap + grid::kTaperF, 1.0f);
-    put(grid::kMap + grid::kTaperD, 1.0);
-    for (std::size_t k = 0; k < 3; ++k) {
-      put(grid::kMap + grid::kVectorF + 4 * k, float(map.translation[k]));
-      put(grid::kMap + grid::kVectorD + 8 * k, map.translation[k]);
-      put(grid::kVoxelSize + 8 * k, std::hypot(map.matrix[k], map.matrix[k + 3], map.matrix[k + 6]));
-    }
-    put(grid::kClass, std::uint32_t(is_index_grid(plan_.type) ? 8 : 0));
-    put(grid::kType, std::uint32_t(plan_.type));
-    put(grid::kFeatures, bytes_);
+  /// What the head says of what is there.
+  void counts() {
+    if (voxels_) put(grid::kFlags, grid::kIsBreadthFirst | grid::kHasBox);
     if (is_index_grid(plan_.type)) put(grid::kIndexedValues, voxels_ + 1);
-  }
-
-  void tree(std::uint64_t root) {
-    const std::uint64_t firsts[] = {first_leaf_, first_lower_, first_upper_, root};
     const std::uint64_t counts[] = {leaves_, lowers_, tiles_};
-    for (std::uint64_t k = 0; k < 4; ++k) put(tree::kAt + tree::kOffsets + 8 * k, firsts[k] - tree::kAt);
     for (std::uint64_t k = 0; k < 3; ++k) put(tree::kAt + tree::kCounts + 4 * k, std::uint32_t(counts[k]));
     put(tree::kAt + tree::kVoxels, voxels_);
+    put(offsets_.root + node::kRootTiles, std::uint32_t(tiles_));
   }
 
   void nodes(std::uint64_t root) {
-    put(root + node::kRootTiles, std::uint32_t(tiles_));
-    if (!is_index_grid(plan_.type)) put_value(root + layout_.background);
     Box all;
-    std::uint64_t tile = root + layout_.root_bytes, upper = first_upper_, lower = first_lower_, leaf = first_leaf_;
+    std::uint64_t tile = offsets_.tiles, upper = offsets_.uppers, lower = offsets_.lowers, leaf = offsets_.leaves;
     for (std::size_t n = 0; n < keys_.size();) {
       const std::uint64_t key = keys_[n].tile;
       put(tile + node::kTileKey, key ^ kSigns);
@@ -237,7 +204,9 @@ class Build {
         at[k] = corner >> k & 1 ? double(box.high[std::size_t(k)]) + 1 : double(box.low[std::size_t(k)]);
       for (std::size_t k = 0; k < 3; ++k) {
         const double* row = &plan_.map.matrix[3 * k];
-        const double world = row[0] * at[0] + row[1] * at[1] + row[2] * at[2] + plan_.map.translation[k];
+        // Fused by name: a GPU's kernel gives the same bits.
+        const double world =
+            std::fma(row[0], at[0], std::fma(row[1], at[1], std::fma(row[2], at[2], plan_.map.translation[k])));
         low[k] = std::min(low[k], world), high[k] = std::max(high[k], world);
       }
     }
@@ -249,7 +218,7 @@ class Build {
   const GridLayout& layout_;
   std::vector<Key> keys_;
   std::uint64_t tiles_ = 0, lowers_ = 0, leaves_ = 0, voxels_ = 0;
-  std::uint64_t first_upper_ = 0, first_lower_ = 0, first_leaf_ = 0, bytes_ = 0;
+  GridOffsets offsets_;
   std::uint64_t index_ = 1;
   std::byte* at_ = nullptr;
 };
@@ -268,6 +237,86 @@ GridMap grid_map(const std::array<double, 9>& m, const std::array<double, 3>& tr
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t c = 0; c < 3; ++c) map.inverse[r * 3 + c] = minor(c, r) / determinant;
   return map;
+}
+
+std::uint32_t status_of(const GridCounts& counts, const GridCounts& room) {
+  return (counts.leaves > room.leaves ? kTooManyLeaves : 0u) | (counts.lowers > room.lowers ? kTooManyLowers : 0u) |
+         (counts.uppers > room.uppers ? kTooManyUppers : 0u) | (counts.voxels > room.voxels ? kTooManyVoxels : 0u);
+}
+
+void check_tiles(std::uint64_t tiles) {
+  if (tiles > INT32_MAX / node::kVoxels)
+    throw runtime::ArgumentError(std::to_string(tiles) + " tiles are more than a Volume holds: indices have 32 bits");
+}
+
+GridOffsets grid_offsets(const GridLayout& layout, const GridCounts& room) {
+  GridOffsets out;
+  out.root = grid::kHeaderBytes + tree::kBytes;
+  out.tiles = out.root + layout.root_bytes;
+  out.uppers = out.tiles + room.uppers * layout.tile_bytes;
+  out.lowers = out.uppers + room.uppers * layout.upper_bytes;
+  out.leaves = out.lowers + room.lowers * layout.lower_bytes;
+  out.bytes = out.leaves + room.leaves * layout.leaf_bytes;
+  return out;
+}
+
+std::array<double, 3> voxel_size_of(const GridMap& map) {
+  std::array<double, 3> out;
+  for (std::size_t k = 0; k < 3; ++k) out[k] = std::hypot(map.matrix[k], map.matrix[k + 3], map.matrix[k + 6]);
+  return out;
+}
+
+std::vector<std::byte> grid_head(const GridPlan& plan, const GridOffsets& offsets) {
+  const GridLayout& layout = *grid_layout(plan.type);
+  std::vector<std::byte> out(std::size_t(offsets.tiles));
+  const auto put = [&](std::uint64_t at, auto value) { std::memcpy(out.data() + at, &value, sizeof value); };
+  put(0, kMagicOld);
+  put(grid::kChecksum, kNoChecksum);
+  put(grid::kVersion, kWrittenVersion);
+  put(grid::kFlags, grid::kIsBreadthFirst);
+  put(grid::kCount, std::uint32_t(1));
+  put(grid::kBytes, offsets.bytes);
+  const GridMap& map = plan.map;
+  for (std::size_t k = 0; k < 9; ++k) {
+    put(grid::kMap + grid::kMatrixF + 4 * k, float(map.matrix[k]));
+    put(grid::kMap + grid::kInverseF + 4 * k, float(map.inverse[k]));
+    put(grid::kMap + grid::kMatrixD + 8 * k, map.matrix[k]);
+    put(grid::kMap + grid::kInverseD + 8 * k, map.inverse[k]);
+  }
+  put(grid::kMap + grid::kTaperF, 1.0f);
+  put(grid::kMap + grid::kTaperD, 1.0);
+  const std::array<double, 3> voxel_size = voxel_size_of(map);
+  for (std::size_t k = 0; k < 3; ++k) {
+    put(grid::kMap + grid::kVectorF + 4 * k, float(map.translation[k]));
+    put(grid::kMap + grid::kVectorD + 8 * k, map.translation[k]);
+    put(grid::kVoxelSize + 8 * k, voxel_size[k]);
+  }
+  put(grid::kClass, std::uint32_t(is_index_grid(plan.type) ? 8 : 0));
+  put(grid::kType, std::uint32_t(plan.type));
+  put(grid::kFeatures, offsets.bytes);
+  const std::uint64_t firsts[] = {offsets.leaves, offsets.lowers, offsets.uppers, offsets.root};
+  for (std::uint64_t k = 0; k < 4; ++k) put(tree::kAt + tree::kOffsets + 8 * k, firsts[k] - tree::kAt);
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    put(offsets.root + node::kRootBox + 4 * k, INT32_MAX);
+    put(offsets.root + node::kRootBox + 12 + 4 * k, INT32_MIN);
+  }
+  std::memcpy(out.data() + offsets.root + layout.background, plan.background.data(), plan.background.size());
+  return out;
+}
+
+std::vector<std::int32_t> voxels_of_places(const GridMap& map, std::span<const float> places) {
+  std::vector<std::int32_t> out(places.size());
+  for (std::size_t n = 0; n + 2 < places.size(); n += 3) {
+    double at[3];
+    for (std::size_t k = 0; k < 3; ++k) at[k] = double(places[n + k]) - map.translation[k];
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double* row = &map.inverse[3 * k];
+      const double index = std::floor(std::fma(row[0], at[0], std::fma(row[1], at[1], row[2] * at[2])) + 0.5);
+      if (!(std::abs(index) < kMostIndex)) throw runtime::ArgumentError(kBadPlaces);
+      out[n + k] = std::int32_t(index);
+    }
+  }
+  return out;
 }
 
 Array build_grid_within(const GridPlan& plan, std::span<const std::int32_t> points, std::uint32_t& status) {

@@ -132,9 +132,13 @@ class Fill {
 
 }  // namespace
 
-PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts) {
+std::uint64_t most_places(std::uint64_t grid_bytes) {
   // A table has 4 bytes a place. Below this, or below so small a part of the grid, neither its memory nor the time to make it matters.
   constexpr std::uint64_t kSmall = 1 << 16, kGridBytesPerPlace = 64;
+  return std::max(kSmall, grid_bytes / kGridBytesPerPlace);
+}
+
+PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts) {
   // Offsets count words in 31 bits. At the ends of space neighbours lie at the other end, which no box has in it.
   constexpr std::uint64_t kMostBytes = std::uint64_t(1) << 33;
   constexpr std::int32_t kEnd = 1 << 28;
@@ -148,7 +152,7 @@ PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts) 
     high[n % 3] = std::max(high[n % 3], corners[n] >> 3);
   }
   std::uint64_t places = 1;
-  const std::uint64_t most = std::max(kSmall, facts.bytes / kGridBytesPerPlace);
+  const std::uint64_t most = most_places(facts.bytes);
   std::array<std::uint32_t, 3> extent;
   for (std::size_t k = 0; k < 3; ++k) {
     if (low[k] <= -kEnd || high[k] + 1 >= kEnd) return out;

@@ -19,6 +19,9 @@ struct PlaceTable {
 /// Marks an entry whose voxels share one value.
 inline constexpr std::uint32_t kOneValue = std::uint32_t(1) << 31;
 
+/// How many places the table of a grid of so many bytes may have.
+std::uint64_t most_places(std::uint64_t grid_bytes);
+
 /// The table of a grid that was checked.
 PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts);
 

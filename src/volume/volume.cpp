@@ -89,6 +89,7 @@ void Volume::describe() {
     out.places_step[0] = places_.extent[1] * places_.extent[2];
     out.places_step[1] = places_.extent[2];
   }
+  if (there_) out.places = reinterpret_cast<std::uint64_t>(there_->places.data());
   out.header.generation = next_generation();
   write(out);
 }
@@ -109,7 +110,14 @@ void Volume::replace(const Array& grid) {
   describe();
 }
 
-std::shared_ptr<geometry::Object> Volume::keep() { return std::make_shared<Volume>(memory_.copy(), facts_, places_); }
+std::shared_ptr<geometry::Object> Volume::keep() {
+  if (!there_) return std::make_shared<Volume>(memory_.copy(), facts_, places_);
+  DeviceGrid kept = *there_;
+  kept.memory = memory_.copy();
+  kept.places = there_->places.copy();
+  kept.state = there_->state.copy();
+  return std::make_shared<Volume>(std::move(kept));
+}
 
 void Volume::before_write() {
   std::unique_lock<std::shared_mutex> alone;

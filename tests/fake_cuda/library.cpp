@@ -154,6 +154,8 @@ unsigned long weft_fake_last(int which) {
   if (last.arguments.size() >= 16) std::memcpy(&address, last.arguments.data() + 8, sizeof address);
   return which == 0 ? last.grid : which == 1 ? last.block : address;
 }
+/// And its stream.
+unsigned long weft_fake_last_stream() { return reinterpret_cast<unsigned long>(fake::state().launches.back().stream); }
 /// And the number.
 double weft_fake_argument() {
   float number = 0;

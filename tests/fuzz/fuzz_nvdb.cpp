@@ -12,6 +12,7 @@
 #include "volume/grid_build.h"
 #include "volume/grid_file.h"
 #include "volume/grid_format.h"
+#include "volume/place_table.h"
 
 using namespace weft;
 using namespace weft::volume;
@@ -81,8 +82,14 @@ void change(std::vector<std::byte>& bytes, const std::vector<std::uint32_t>& wor
   }
 }
 
+/// Where a voxel's value is to be found: a leaf, or the value that stands for all voxels around it.
+struct Place {
+  std::uint64_t at = 0;
+  bool leaf = false;
+};
+
 /// Goes the way of `_volume_place` (src/stdlib/volume.py), with a test of every address.
-void walk(std::span<const std::byte> grid, const GridFacts& facts, std::int32_t i, std::int32_t j, std::int32_t k) {
+Place walk(std::span<const std::byte> grid, const GridFacts& facts, std::int32_t i, std::int32_t j, std::int32_t k) {
   const GridLayout& layout = *facts.layout;
   const auto load = [&](std::uint64_t at) {
     require(at <= grid.size() && grid.size() - at >= 8 && at % 8 == 0);
@@ -93,19 +100,44 @@ void walk(std::span<const std::byte> grid, const GridFacts& facts, std::int32_t 
   const auto x = std::uint32_t(i), y = std::uint32_t(j), z = std::uint32_t(k);
   for (std::uint64_t tile = 0; tile < facts.tiles; ++tile) {
     const std::uint64_t at = facts.root + layout.root_bytes + tile * layout.tile_bytes;
-    if (load(at) != tile_key(i, j, k) || load(at + 8) == 0) continue;
+    if (load(at) != tile_key(i, j, k)) continue;
+    if (load(at + 8) == 0) return {at + layout.tile_value};
     const std::uint64_t upper = facts.root + load(at + 8);
     const std::uint64_t slot = (x & 0xf80) << 3 | (y & 0xf80) >> 2 | (z & 0xf80) >> 7;
     const std::uint64_t entry = upper + layout.upper_table + slot * layout.table_stride;
-    if (!(load(upper + node::kUpperChildMask + slot / 64 * 8) >> slot % 64 & 1)) return void(load(entry));
+    if (!(load(upper + node::kUpperChildMask + slot / 64 * 8) >> slot % 64 & 1)) return load(entry), Place{entry};
     const std::uint64_t lower = upper + load(entry);
     const std::uint64_t inner = (x & 0x78) << 5 | (y & 0x78) << 1 | (z & 0x78) >> 3;
     const std::uint64_t place = lower + layout.lower_table + inner * layout.table_stride;
-    if (!(load(lower + node::kLowerChildMask + inner / 64 * 8) >> inner % 64 & 1)) return void(load(place));
+    if (!(load(lower + node::kLowerChildMask + inner / 64 * 8) >> inner % 64 & 1)) return load(place), Place{place};
     const std::uint64_t leaf = lower + load(place);
     require(leaf >= facts.first_leaf && leaf + layout.leaf_bytes <= grid.size());
-    return;
+    return {leaf, true};
   }
+  return {facts.root + layout.background};
+}
+
+/// Every entry of the table leads where the walk does, or to an equal value.
+void check_table(std::span<const std::byte> grid, const GridFacts& facts) {
+  const PlaceTable table = place_table(grid, facts);
+  const std::uint64_t value_bytes = facts.layout->value_bytes ? facts.layout->value_bytes : 8;
+  std::size_t n = 0;
+  if (table.entries.empty() || std::uint64_t(facts.tiles) * table.entries.size() > 1 << 20) return;
+  for (std::uint32_t x = 0; x < table.extent[0]; ++x)
+    for (std::uint32_t y = 0; y < table.extent[1]; ++y)
+      for (std::uint32_t z = 0; z < table.extent[2]; ++z) {
+        const std::uint32_t entry = table.entries[n++];
+        const auto at = [&](std::size_t k, std::uint32_t part) { return (table.low[k] + std::int32_t(part)) * 8; };
+        const Place place = walk(grid, facts, at(0, x), at(1, y), at(2, z));
+        require(place.leaf == (entry < kOneValue));
+        if (place.leaf) {
+          require(place.at == facts.first_leaf + std::uint64_t(entry) * facts.layout->leaf_bytes);
+          continue;
+        }
+        const std::uint64_t value = std::uint64_t(entry - kOneValue) * 4;
+        require(value + value_bytes <= grid.size());
+        require(std::memcmp(grid.data() + value, grid.data() + place.at, value_bytes) == 0);
+      }
 }
 
 void check(std::span<const std::byte> grid) {
@@ -117,6 +149,7 @@ void check(std::span<const std::byte> grid) {
     const std::vector<std::int32_t> corners = tile_corners(grid, facts);
     for (std::size_t n = 0; n + 2 < corners.size(); n += 3)
       walk(grid, facts, corners[n], corners[n + 1], corners[n + 2]);
+    check_table(grid, facts);
     if (facts.voxels < 1 << 20) voxel_places(grid, facts);
     const std::string file = file_of_grid(grid, Codec::none, {});
     require(stored_grids(GridBytes(std::as_bytes(std::span(file)), "fuzz")).size() == 1);

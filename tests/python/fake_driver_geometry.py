@@ -62,6 +62,21 @@ def grids() -> None:
     wp.synchronize()
 
 
+def volumes() -> None:
+    """Volumes that the GPU builds; a rebuild in a graph. For a driver that runs kernels: sizes come from them."""
+    voxels = (np.arange(12, dtype=np.int32) * 7 % 11).reshape(-1, 3)
+    points = wp.array(voxels, dtype=wp.vec3i, device="cuda:0")
+    places = wp.array(voxels.astype(np.float32), dtype=wp.vec3, device="cuda:0")
+    status = wp.zeros(1, dtype=wp.uint32, device="cuda:0")
+    sparse = wp.Volume.allocate_by_voxels(points, 1.0)
+    volume = wp.Volume.allocate_by_tiles(places, 1.0, rebuildable=True, max_tiles=4, max_lower_nodes=2, max_upper_nodes=1)
+    volume.rebuild(points, status)
+    with wp.ScopedCapture("cuda:0") as capture:
+        volume.rebuild(points, status)
+    wp.capture_launch(capture.graph)
+    assert sparse.get_tile_count() > 0 and volume.get_active_stats().leaf_node_count > 0
+
+
 def keep() -> None:
     """A build that finds no memory leaves the tree of before: the descriptor that kernels read is what it was."""
     numbers = (np.arange(72, dtype=np.float32) * 7 % 11).reshape(-1, 3)

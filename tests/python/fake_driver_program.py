@@ -31,7 +31,7 @@ from typing import Callable
 
 import numpy as np
 import warp as wp
-from fake_driver_geometry import grids, keep, trees
+from fake_driver_geometry import grids, keep, trees, volumes
 
 driver = ctypes.CDLL("libcuda.so.1")
 driver.weft_fake_calls.restype = ctypes.c_long
@@ -162,7 +162,7 @@ def files() -> None:
         assert (y.numpy() == x.numpy()).all()
 
 
-PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files, trees, grids]
+PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files, trees, grids, volumes]
 
 
 def quietly(part: Callable[[], object]) -> Exception | None:
@@ -202,7 +202,7 @@ def every(code: int, names: list[str]) -> None:
         before = driver.weft_fake_allocated()
         raised, heard, lost = 0, 0, []
         # Sorts take the fake driver a quarter of a second: of those calls a sample, in `make soak` all.
-        step = 1 if os.environ.get("WEFT_SOAK") else {trees: 29, grids: 5}.get(part, 1)
+        step = 1 if os.environ.get("WEFT_SOAK") else {trees: 29, grids: 5, volumes: 23}.get(part, 1)
         count = len(range(1, count + 1, step))
         for nth in range(1, count * step + 1, step):
             driver.weft_fake_fail(nth, code, None)

@@ -36,6 +36,10 @@ def test_every_call_may_fail(part):
     assert "memory lost by []" in run("every", "999", part)
 
 
+def test_every_call_of_a_volume_may_fail():
+    assert "memory lost by []" in run("every", "999", "volumes", WEFT_FAKE_CUDA_RUNS="1")
+
+
 @pytest.mark.parametrize("part", ["arrays", "graphs", "trees"])
 def test_memory_may_run_out_at_every_call(part):
     assert "memory lost by []" in run("every", "2", part)

@@ -31,6 +31,13 @@ b = wp.zeros(24, device="cuda:0")
 '''
 
 CAPTURES = """
+count = getattr(ctypes.CDLL("libcuda.so.1"), "weft_fake_count", None)
+other, third = wp.Stream("cuda:0"), wp.Stream("cuda:0")
+if count:  # a stream that the launch names waits behind the current one, which waits for the other library's
+    for given, waits in ((Seen(a, other.cuda_stream), 2), (Seen(a), 0)):
+        before = count(b"stream_wait")
+        wp.launch(add, 24, [given, b], device="cuda:0", stream=third)
+        assert count(b"stream_wait") - before == waits, count(b"stream_wait") - before
 other = wp.Stream("cuda:0")
 for stream in (None, 1, 2, wp.get_stream("cuda:0").cuda_stream, other.cuda_stream):
     wp.launch(add, 24, [Seen(a, stream), b], device="cuda:0")
@@ -161,7 +168,76 @@ after = {name: count(name.encode()) for name in before}
 assert before == after, (before, after)
 """
 
-PROGRAMS = {"queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
+# A stand-in for PyTorch before 2.10, which says by a function what stream it works on. Later ones say it in a table.
+FOLLOWED = """
+import sys, types
+driver = ctypes.CDLL("libcuda.so.1")
+last_stream = getattr(driver, "weft_fake_last_stream", None)
+if last_stream:
+    last_stream.restype = ctypes.c_ulong
+torch = types.ModuleType("torch")
+torch.utils, torch._C = types.ModuleType("torch.utils"), types.ModuleType("torch._C")
+dlpack = torch.utils.dlpack = types.ModuleType("torch.utils.dlpack")
+sys.modules.update({"torch": torch, "torch.utils": torch.utils, "torch.utils.dlpack": dlpack})
+
+class Tensor:
+    def __init__(self, array):
+        self.array = array
+        self.requires_grad = False
+
+    def is_neg(self):
+        return False
+
+torch.Tensor = Tensor
+dlpack.to_dlpack = lambda tensor: wp.to_dlpack(tensor.array)
+working = [0]
+torch._C._cuda_getCurrentRawStream = lambda device: working[0]
+
+x, y = Tensor(wp.ones(24, device="cuda:0")), Tensor(wp.zeros(24, device="cuda:0"))
+ours, side, chosen = wp.get_stream("cuda:0"), wp.Stream("cuda:0"), wp.Stream("cuda:0")
+count = getattr(driver, "weft_fake_count", None)
+
+def goes_to(wanted, inputs, waits, **how):
+    wp.launch(add, 24, inputs, device="cuda:0", **how)  # a stream that is new waits for what made the code
+    before = count(b"stream_wait") if count else 0
+    wp.launch(add, 24, inputs, device="cuda:0", **how)
+    if count:
+        assert last_stream() == wanted.cuda_stream, (last_stream(), wanted.cuda_stream)
+        assert count(b"stream_wait") - before == waits, count(b"stream_wait") - before
+
+goes_to(ours, [x, y], 0)  # the legacy default stream, which CUDA orders with ours
+working[0] = side.cuda_stream
+goes_to(side, [x, y], 1)  # memory of ours that is dropped later waits for it
+goes_to(side, [a, y], 3)  # an array of ours: its stream before and behind
+goes_to(chosen, [x, y], 0, stream=chosen)
+with wp.ScopedStream(chosen):
+    goes_to(chosen, [x, y], 0)
+working[0] = chosen.cuda_stream  # it is asked for, not remembered
+goes_to(chosen, [x, y], 1)
+"""
+
+LOCKED = """
+try:
+    import torch
+except ImportError:
+    torch = None
+locked = wp.array(np.arange(8, dtype=np.float32), device="cpu", pinned=True)
+assert wp.from_dlpack(locked.__dlpack__()).pinned
+assert not wp.from_dlpack(locked.__dlpack__(dl_device=(1, 0))).pinned  # who asks for plain memory of the host gets it
+if torch:
+    tensor = wp.to_torch(locked)
+    assert tensor.data_ptr() == locked.ptr and tensor.tolist() == list(range(8))
+    seen = wp.from_torch(tensor)  # torch says nothing of pages, the driver does
+    assert seen.pinned and seen.ptr == locked.ptr
+    assert not wp.from_torch(torch.zeros(4)).pinned
+    tensor.requires_grad_()
+    seen = wp.from_torch(tensor)  # its gradient is torch's, of ordinary memory
+    assert not seen.pinned and seen.grad.ptr == tensor.grad.data_ptr()
+    seen = wp.from_torch(tensor, grad=wp.zeros(8, device="cpu", pinned=True))
+    assert seen.pinned and seen.grad.pinned
+"""
+
+PROGRAMS = {"followed": FOLLOWED, "locked": LOCKED, "queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
 
 
 def run(program: str, folder: str, environment: dict[str, str]) -> None:

@@ -234,3 +234,39 @@ def test_annotations_that_leave_extents_open():
     assert _is_composite_of(wide(), ("generic_matrix", None, 2, 0))
     assert not _is_composite_of(wide(), ("generic_matrix", None, 3, 2))
     assert not _is_composite_of(1.0, ("generic_matrix", None, 0, 0))
+
+
+def test_a_choice_is_remembered_only_where_classes_decide_it():
+    for _ in range(2):
+        assert [kind(v) for v in (1, True, wp.uint8(1), wp.vec3(), wp.mat22())] == ["int", "bool", "uint8", "vec3", "mat22"]
+        with pytest.raises(RuntimeError, match="no overload found"):
+            kind(1.0)
+        assert first(wp.zeros(1)) == "floats" and first(wp.zeros(1, dtype=int)) == "ints" and first(wp.zeros((1, 1))) == "rows"
+        assert scaled(2.0) == 4.0 and scaled(2.0, 3) == 6.0 and scaled(2.0, y=4) == 8.0
+        with pytest.raises(TypeError):
+            scaled(2.0, 3, 4)
+
+
+def test_what_is_remembered_is_forgotten_with_a_new_overload():
+    @wp.func
+    def which(x: Any):
+        return "any"
+
+    @wp.func
+    def exact(x: int):
+        return "int"
+
+    assert which(1) == which(1) == "any"
+    which.add_overload(exact)
+    assert which(1) == which(1) == "int" and which(1.0) == "any"
+
+
+def test_classes_without_end_are_not_all_remembered():
+    @wp.func
+    def rows(v: Any):
+        return len(v)
+
+    for length in range(2, 130):
+        vector = wp.types.vector(length, float)
+        assert rows(vector()) == rows(vector()) == length
+    assert len(rows._chosen) <= 64

@@ -61,6 +61,8 @@ _REASONS = (
     # Walks over the other one's nodes in memory; classes that are made twice there; ids that are assigned to.
     (r"sah_depth_fits_query_stack|equivalent_dtype|deprecated_top_level_alias|raises_on_native_device|missing_feature_name", "internals"),
     (r"has_overloads|function_name_is_deterministic|composite_defaults|inline_hint|in_struct_numpy", "internals"),
+    # Loaders of modules that a test replaces: launches don't go through them here.
+    (r"test_ffi_jax_module_load_failure", "internals"),
     (r"logger|cache_hit|cold_start|hash|options_disambiguation|infer_argument_types|protocol_conformance", "internals"),
     (r"warp\.(?:fem|optim|sparse)|_src\.optim|test_(?:fem|sgd)_|modules_lite", "absent"),
 )  # fmt: skip

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "driver/exact_launch.h"
+#include "driver/gpu_grids.h"
 #include "driver/gpu_trees.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
@@ -61,6 +62,7 @@ constexpr ReadyKernel kReady[] = {
 )";
   for (const driver::BuildRequest& request : driver::tree_kernel_requests()) out += entry(request);
   for (const driver::BuildRequest& request : driver::exact_sum_requests()) out += entry(request);
+  for (const driver::BuildRequest& request : driver::grid_kernel_requests()) out += entry(request);
   out += R"(};
 }  // namespace
 

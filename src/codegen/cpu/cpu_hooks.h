@@ -21,6 +21,7 @@ class CpuHooks final : public TargetHooks {
   }
   llvm::Value* root_in_loop(Emitter&, llvm::Value*) const override { return nullptr; }
   llvm::Value* root_reciprocal(Emitter&, llvm::Value*) const override { return nullptr; }
+  llvm::Value* tame(Emitter&, ir::OpCode, llvm::ArrayRef<llvm::Value*>) const override { return nullptr; }
 
   bool addresses_take_constants() const override { return false; }
   llvm::Value* fixed_memory(Emitter& e, llvm::Value* address) const override;

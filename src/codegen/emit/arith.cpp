@@ -3,6 +3,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
 #include "ir/op_cases.h"
+#include "ir/tame.h"
 
 namespace weft::codegen {
 
@@ -40,7 +41,10 @@ void Emitter::emit_elementwise(const ir::Op& op) {
       // base() checks that the analysis was right: a vector here would be cut down to lane 0 without a word.
       args.push_back(linear ? base(part) : plain(part));
     }
-    out.push_back(Part{arith(op.code, kind, args), linear ? lanes : 0});
+    llvm::Value* made = ir::is_tame(op) && kind == ScalarKind::f32 && !unit.options.fast_math
+                            ? unit.hooks->tame(*this, op.code, args)
+                            : nullptr;
+    out.push_back(Part{made ? made : arith(op.code, kind, args), linear ? lanes : 0});
   }
   set(result, std::move(out));
 }

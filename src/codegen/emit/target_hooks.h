@@ -62,6 +62,8 @@ class TargetHooks {
   virtual llvm::Value* root_in_loop(Emitter& e, llvm::Value* x) const = 0;
   /// The reciprocal of such a root; null if it is none.
   virtual llvm::Value* root_reciprocal(Emitter& e, llvm::Value* root) const = 0;
+  /// A float32 root or quotient of tame numbers (ir/tame.h); null if the target has no shorter way for those.
+  virtual llvm::Value* tame(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const = 0;
 
   // -- memory
   /// Whether loads and stores have room for a constant in their addresses.

@@ -110,6 +110,10 @@ llvm::Value* GpuHooks::root_in_loop(Emitter& e, llvm::Value* x) const { return e
 
 llvm::Value* GpuHooks::root_reciprocal(Emitter& e, llvm::Value* root) const { return emit_root_reciprocal(e, root); }
 
+llvm::Value* GpuHooks::tame(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
+  return code == OpCode::sqrt ? emit_tame_root(e, operands[0]) : emit_tame_quotient(e, operands[0], operands[1]);
+}
+
 /// Reads of global memory that is never written have a cache of their own. Made a pointer to global memory at once: LLVM
 /// folds a cast to there and back.
 llvm::Value* GpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {

@@ -27,6 +27,7 @@ class GpuHooks final : public TargetHooks {
                           llvm::ArrayRef<llvm::Value*> operands) const override;
   llvm::Value* root_in_loop(Emitter& e, llvm::Value* x) const override;
   llvm::Value* root_reciprocal(Emitter& e, llvm::Value* root) const override;
+  llvm::Value* tame(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
 
   bool addresses_take_constants() const override { return true; }
   llvm::Value* fixed_memory(Emitter& e, llvm::Value* address) const override;

@@ -47,4 +47,20 @@ llvm::Value* emit_root_reciprocal(Emitter& e, llvm::Value* y) {
   return e.b.CreateSelect(root->getCondition(), near, fma(e, near, rest, near));
 }
 
+llvm::Value* emit_tame_root(Emitter& e, llvm::Value* x) {
+  llvm::Value* inverse = e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x});
+  llvm::Value* near = e.b.CreateFMul(x, inverse);
+  llvm::Value* rest = fma(e, e.b.CreateFNeg(near), near, x);
+  return fma(e, rest, e.b.CreateFMul(inverse, number(e, 0.5)), near);
+}
+
+llvm::Value* emit_tame_quotient(Emitter& e, llvm::Value* x, llvm::Value* y) {
+  llvm::Value* near = e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {y});
+  llvm::Value* inverse = fma(e, near, fma(e, e.b.CreateFNeg(y), near, number(e, 1)), near);
+  llvm::Value* first = e.b.CreateFMul(x, inverse);
+  // What is left with its sign turned: a zero then keeps its own.
+  llvm::Value* less = fma(e, y, first, e.b.CreateFNeg(x));
+  return fma(e, e.b.CreateFNeg(inverse), less, first);
+}
+
 }  // namespace weft::codegen

@@ -11,19 +11,24 @@ namespace {
 
 constexpr int kWarp = 32;
 
-/// The value that the thread `offset` lanes across holds; 64-bit values go in two halves.
-llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {
+/// A number of another thread, of which `exchange` brings 32 bits; 64-bit values go in two halves.
+template <class Exchange>
+llvm::Value* by_halves(Emitter& e, llvm::Value* value, const Exchange& exchange) {
   llvm::IRBuilder<>& b = e.b;
-  auto exchange = [&](llvm::Value* half) {
-    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
-                             {b.getInt32(0xffffffff), half, b.getInt32(unsigned(offset)), b.getInt32(31)});
-  };
   llvm::Type* type = value->getType();
   if (type->getPrimitiveSizeInBits() == 32) return b.CreateBitCast(exchange(b.CreateBitCast(value, e.unit.i32)), type);
   llvm::Value* bits = b.CreateBitCast(value, e.unit.i64);
   llvm::Value* low = b.CreateZExt(exchange(b.CreateTrunc(bits, e.unit.i32)), e.unit.i64);
   llvm::Value* high = b.CreateZExt(exchange(b.CreateTrunc(b.CreateLShr(bits, 32), e.unit.i32)), e.unit.i64);
   return b.CreateBitCast(b.CreateOr(low, b.CreateShl(high, 32)), type);
+}
+
+/// The value that the thread `offset` lanes across holds.
+llvm::Value* from_across(Emitter& e, llvm::Value* value, int offset) {
+  return by_halves(e, value, [&](llvm::Value* half) {
+    return e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+                               {e.b.getInt32(0xffffffff), half, e.b.getInt32(unsigned(offset)), e.b.getInt32(31)});
+  });
 }
 
 }  // namespace
@@ -41,13 +46,11 @@ llvm::Value* emit_among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::
     case ir::OpCode::lane: return b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
     case ir::OpCode::vote:
       return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_ballot_sync, {}, {operands[0], operands[1]});
-    case ir::OpCode::shuffle: {
-      llvm::Type* type = operands[1]->getType();
-      llvm::Value* bits = b.CreateBitCast(operands[1], e.unit.i32);
-      return b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
-                                               {operands[0], bits, operands[2], b.getInt32(31)}),
-                             type);
-    }
+    case ir::OpCode::shuffle:
+      return by_halves(e, operands[1], [&](llvm::Value* half) {
+        return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                                 {operands[0], half, operands[2], b.getInt32(31)});
+      });
     default: WEFT_UNREACHABLE("not among lanes");  // safe: emit_warp asks for these four
   }
 }

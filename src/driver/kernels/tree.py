@@ -166,10 +166,12 @@ def turn(
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
     node: int,
+    highest: int,
 ):
     # Swaps a child with a child of the other one, or two children of both, if boxes become smaller by it (Kensler, Tree
     # Rotations for Improving Bounding Volume Hierarchies, 2008). All below the node is done, and nobody else is here. Groups
-    # stay whole: who is above their roots takes nothing out of them.
+    # stay whole: who is above their roots takes nothing out of them. The node may become no higher than `highest`. Gives whether
+    # there was a swap.
     l = 2 * node
     r = l + 1
     low_l = slots[2 * l]
@@ -237,12 +239,44 @@ def turn(
                 a = 2 * left
                 b = 2 * right + 1
     # A swap makes the node higher by one at most.
-    if a >= 0 and wp.max(bits_of(high_l), bits_of(high_r)) + 2 <= highest_allowed(keys, node):
+    swaps = a >= 0 and wp.max(bits_of(high_l), bits_of(high_r)) + 2 <= highest
+    if swaps:
         swap_slots(slots, counts_of, parent_of, a, b)
         if a != l and opens_left:
             renew_slot(slots, counts_of, l)
         if a != r and opens_right:
             renew_slot(slots, counts_of, r)
+    return swaps
+
+
+@wp.func
+def better(
+    keys: Any,
+    ranks: wp.array(dtype=int),
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
+    parent_of: wp.array(dtype=int),
+    node: int,
+):
+    # Turns a node; if that made a difference, its children, which are others now, and the node again.
+    highest = highest_allowed(keys, node)
+    step = int(0)
+    while step < 4:
+        target = int(node)
+        limit = int(highest)
+        slot = 2 * node + step - 1
+        if step == 1 or step == 2:
+            target = bits_of(slots[2 * slot])
+            limit = highest - 1
+            if counts_of[slot][0] <= SMALL:
+                target = -1
+        if target >= 0:
+            turned = turn(keys, ranks, slots, counts_of, parent_of, target, limit)
+            if turned and target != node:
+                renew_slot(slots, counts_of, slot)
+            if step == 0 and not turned:
+                step = 4
+        step += 1
 
 
 @wp.func
@@ -306,7 +340,7 @@ def climb_from(
         height = wp.max(height, bits_of(other_high)) + 1
         own = node
         if last - first + 1 > SMALL:
-            turn(keys, ranks, slots, counts_of, parent_of, node)
+            better(keys, ranks, slots, counts_of, parent_of, node)
             height = height_in(slots, node)
         count = counts_in(counts_of, node)
         if is_group(keys, ranks, first, last):  # its root is a node, however few they are

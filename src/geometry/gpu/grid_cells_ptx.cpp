@@ -1,7 +1,8 @@
-// Cells of points, a thread each.
+// Cells of points, a thread each; points in their cells, by number.
 #include "geometry/gpu/grid_cells_ptx.h"
 
 #include "algorithms/gpu/ptx_numbers.h"
+#include "geometry/grid_cells.h"
 
 namespace weft::geometry::gpu {
 namespace {
@@ -20,16 +21,28 @@ Reg along_axis(PtxKernel& k, ScalarKind kind, const Reg& value, const Reg& inver
   return k("add.u32", k("xor.b32", rest, sign), k("and.b32", sign, extent));
 }
 
+/// Element `index`, of 32 bits, of the array whose address is an argument.
+std::string element(PtxKernel& k, int argument, const Operand& index) {
+  return at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", argument))));
+}
+
+/// This thread's number among those of all blocks; those beyond the count go to the end.
+Reg own_index(PtxKernel& k, int count_argument, const std::string& end) {
+  const Reg index = k("mad.lo.u32", k("mov.u32", "%ctaid.x"), k.threads(), k.thread());
+  k.when(k("setp.ge.u32", index, k("ld.param.u32", at("args", count_argument)))).jump(end);
+  return index;
+}
+
 }  // namespace
 
-std::string find_cells_ptx(const std::string& name, ScalarKind kind, bool ordered) {
+std::string find_cells_ptx(const std::string& name, ScalarKind kind, CellsFor purpose) {
+  const bool ordered = purpose == CellsFor::ordered_sort;
   PtxKernel k(name, sizeof(CellsArguments), kCellsBlock);
   const NumberText number = number_text(kind);
   const std::string done = k.label();
-  const Reg index = k("mad.lo.u32", k("mov.u32", "%ctaid.x"), kCellsBlock, k.thread());
-  k.when(k("setp.ge.u32", index, k("ld.param.u32", at("args", 48)))).jump(done);
+  const Reg index = own_index(k, 48, done);
   Reg point = index;
-  if (ordered) point = k("ld.global.u32", at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", 8)))));
+  if (ordered) point = k("ld.global.u32", element(k, 8, index));
   const Reg place = k("mad.wide.u32", point, 3 * number.bytes, k("ld.param.u64", at("args")));
   Reg inverse = k("ld.param.f64", at("args", 40));
   if (number.type == "f32") inverse = k("cvt.rn.f32.f64", inverse);
@@ -41,10 +54,152 @@ std::string find_cells_ptx(const std::string& name, ScalarKind kind, bool ordere
   }
   const Reg row = k("mad.lo.u32", along[2], k("ld.param.u32", at("args", 56)), along[1]);
   const Reg cell = k("mad.lo.u32", row, k("ld.param.u32", at("args", 52)), along[0]);
-  k.run("st.global.u32", at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", 16)))), cell);
+  k.run("st.global.u32", element(k, 16, index), cell);
   // Without an order the sort makes the numbers of points itself.
-  if (ordered) k.run("st.global.u32", at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", 24)))), point);
-  k.run("red.global.add.u32", at(k("mad.wide.u32", cell, 4, k("ld.param.u64", at("args", 32)))), 1);
+  if (ordered) k.run("st.global.u32", element(k, 24, index), point);
+  if (purpose == CellsFor::places) {
+    const Reg rank = k("atom.global.add.u32", element(k, 32, cell), 1);
+    k.run("st.global.u32", element(k, 64, index), rank);
+    k.when(k("setp.ne.u32", rank, CellsRequest::kCrowd)).jump(done);
+    const Reg crowd = k("atom.global.add.u32", at(k("ld.param.u64", at("args", 72))), 1);
+    k.run("st.global.u32", element(k, 72, k("add.u32", crowd, 1)), cell);
+  } else {
+    k.run("red.global.add.u32", element(k, 32, cell), 1);
+  }
+  k.place(done);
+  return k.text();
+}
+
+namespace {
+// Where the arguments of PlacesArguments are.
+constexpr int kCells = 0, kRanks = 8, kStarts = 16, kMixed = 24, kNumbers = 32, kCrowds = 40, kCount = 48, kBits = 52;
+}  // namespace
+
+std::string place_points_ptx(const std::string& name) {
+  PtxKernel k(name, sizeof(PlacesArguments), kCellsBlock);
+  const std::string done = k.label();
+  const Reg index = own_index(k, kCount, done);
+  const Reg start = k("ld.global.u32", element(k, kStarts, k("ld.global.u32", element(k, kCells, index))));
+  const Reg rank = k("ld.global.u32", element(k, kRanks, index));
+  k.run("st.global.u32", element(k, kMixed, k("add.u32", start, rank)), index);
+  k.place(done);
+  return k.text();
+}
+
+std::string order_cells_ptx(const std::string& name) {
+  PtxKernel k(name, sizeof(PlacesArguments), kCellsBlock);
+  const std::string done = k.label(), loop = k.label(), counted = k.label();
+  const Reg index = own_index(k, kCount, done);
+  const Reg number = k("ld.global.u32", element(k, kMixed, index));
+  const Reg cell = k("ld.global.u32", element(k, kCells, number));
+  const Reg start = k("ld.global.u32", element(k, kStarts, cell));
+  const Reg end = k("ld.global.u32", element(k, kStarts, k("add.u32", cell, 1)));
+  k.when(k("setp.gt.u32", k("sub.u32", end, start), CellsRequest::kCrowd)).jump(done);
+  const Reg to = k("mov.u32", start), next = k("mov.u32", start);
+  const Reg from = k("mad.wide.u32", start, 4, k("ld.param.u64", at("args", kMixed)));
+  // Four at a time, so that their loads are under way together.
+  k.place(loop);
+  std::vector<Reg> others;
+  for (int i = 0; i < 4; ++i) {
+    others.push_back(k("mov.u32", -1));  // comes before nobody
+    k.when(k("setp.lt.u32", k("add.u32", next, i), end)).set(others.back(), "ld.global.u32", at(from, 4 * i));
+  }
+  for (const Reg& other : others) k.when(k("setp.lt.u32", other, number)).set(to, "add.u32", to, 1);
+  k.set(next, "add.u32", next, 4);
+  k.set(from, "add.u64", from, 16);
+  k.when(k("setp.lt.u32", next, end)).jump(loop);
+  k.run("st.global.u32", element(k, kNumbers, to), number);
+  k.place(done);
+  return k.text();
+}
+
+std::string order_crowds_ptx(const std::string& name) {
+  constexpr int kWarps = kCrowdsBlock / 32;
+  PtxKernel k(name, sizeof(PlacesArguments), kCrowdsBlock);
+  // Of each warp: how many zeros there are, and in the upper half how many ones; two turns' worth, so that one barrier a
+  // turn is enough. And how many zeros the next bit has in all.
+  const std::string sums = k.shared("sums", 2 * kWarps * 4), zeros_at = k.shared("zeros", 4);
+  const std::string cells_loop = k.label(), bits_loop = k.label(), turns = k.label(), turned = k.label(),
+                    count_loop = k.label(), counted = k.label(), done = k.label();
+  const Reg below = k("sub.u32", k("shl.b32", k("mov.u32", 1), k.lane()), 1);
+  const Reg bits = k("ld.param.u32", at("args", kBits));
+  const Reg crowd = k("mov.u32", "%ctaid.x"), crowds = k("ld.global.u32", at(k("ld.param.u64", at("args", kCrowds))));
+  const Reg first_thread = k("setp.eq.u32", k.thread(), 0);
+
+  k.place(cells_loop);
+  k.when(k("setp.ge.u32", crowd, crowds)).jump(done);
+  const Reg cell = k("ld.global.u32", element(k, kCrowds, k("add.u32", crowd, 1)));
+  const Reg start = k("ld.global.u32", element(k, kStarts, cell));
+  const Reg end = k("ld.global.u32", element(k, kStarts, k("add.u32", cell, 1)));
+  const Reg from = k("ld.param.u64", at("args", kMixed)), to = k("ld.param.u64", at("args", kRanks));
+  const Reg bit = k("mov.u32", 0), own = k("add.u32", start, k.thread());
+  // Zeros of the lowest bit.
+  k.when(first_thread).run("st.shared.u32", at(zeros_at), 0);
+  k.barrier();
+  const Reg place = k("mov.u32", own), zeros = k("mov.u32", 0);
+  k.place(count_loop);
+  k.when(k("setp.ge.u32", place, end)).jump(counted);
+  const Reg low = k("and.b32", k("ld.global.u32", at(k("mad.wide.u32", place, 4, from))), 1);
+  k.set(zeros, "add.u32", zeros, k("xor.b32", low, 1));
+  k.set(place, "add.u32", place, kCrowdsBlock);
+  k.jump(count_loop);
+  k.place(counted);
+
+  k.place(bits_loop);
+  k.run("red.shared.add.u32", at(zeros_at), zeros);
+  k.barrier();
+  // Where the next zero and the next one go.
+  const Reg zero_to = k("mov.u32", start), one_to = k("add.u32", start, k("ld.shared.u32", at(zeros_at)));
+  k.barrier();
+  k.when(first_thread).run("st.shared.u32", at(zeros_at), 0);
+  const Reg next_bit = k("add.u32", bit, 1);
+  k.when(k("setp.eq.u32", next_bit, bits)).set(to, "ld.param.u64", at("args", kNumbers));
+  k.set(zeros, "mov.u32", 0);
+  const Reg turn = k("mov.u32", start), half = k("mov.u32", 0);
+  k.place(turns);
+  k.when(k("setp.ge.u32", turn, end)).jump(turned);
+  const Reg at_turn = k("add.u32", turn, k.thread()), there = k("setp.lt.u32", at_turn, end);
+  const Reg value = k("mov.u32", 0), is_one = k.reg(1), is_zero = k.reg(1);
+  k.when(there).set(value, "ld.global.u32", at(k("mad.wide.u32", at_turn, 4, from)));
+  const Reg digit = k("and.b32", k("shr.u32", value, bit), 1);
+  k.run("setp.ne.and.u32", is_one, digit, 0, there);
+  k.run("setp.eq.and.u32", is_zero, digit, 0, there);
+  const Reg next_zero = k.reg(1);
+  k.run("setp.eq.and.u32", next_zero, k("and.b32", k("shr.u32", value, next_bit), 1), 0, there);
+  k.when(next_zero).set(zeros, "add.u32", zeros, 1);
+  const Reg those_zeros = k("vote.sync.ballot.b32", is_zero, -1), those_ones = k("vote.sync.ballot.b32", is_one, -1);
+  const Reg ones_up = k("shl.b32", k("popc.b32", those_ones), 16);
+  const Reg sums_at = k("mad.lo.u32", half, kWarps * 4, k("mov.u32", sums));
+  k.when(k("setp.eq.u32", k.lane(), 0))
+      .run("st.shared.u32", at(k("mad.lo.u32", k.warp(), 4, sums_at)),
+           k("add.u32", k("popc.b32", those_zeros), ones_up));
+  k.barrier();
+  const Reg before = k("mov.u32", 0), all = k("mov.u32", 0);
+  for (int w = 0; w < kWarps; ++w) {
+    const Reg sum = k("ld.shared.u32", at(sums_at, w * 4));
+    k.when(k("setp.gt.u32", k.warp(), w)).set(before, "add.u32", before, sum);
+    k.set(all, "add.u32", all, sum);
+  }
+  const Reg zero_place = k("add.u32", k("add.u32", zero_to, k("and.b32", before, 0xffff)),
+                           k("popc.b32", k("and.b32", those_zeros, below)));
+  const Reg one_place =
+      k("add.u32", k("add.u32", one_to, k("shr.u32", before, 16)), k("popc.b32", k("and.b32", those_ones, below)));
+  const Reg place_now = k("selp.u32", one_place, zero_place, is_one);
+  k.when(there).run("st.global.u32", at(k("mad.wide.u32", place_now, 4, to)), value);
+  k.set(zero_to, "add.u32", zero_to, k("and.b32", all, 0xffff));
+  k.set(one_to, "add.u32", one_to, k("shr.u32", all, 16));
+  k.set(half, "xor.b32", half, 1);
+  k.set(turn, "add.u32", turn, kCrowdsBlock);
+  k.jump(turns);
+  k.place(turned);
+  k.barrier();
+  const Reg other = k("mov.u64", from);
+  k.set(from, "mov.u64", to);
+  k.set(to, "mov.u64", other);
+  k.set(bit, "mov.u32", next_bit);
+  k.when(k("setp.lt.u32", bit, bits)).jump(bits_loop);
+  k.set(crowd, "add.u32", crowd, k("mov.u32", "%nctaid.x"));
+  k.jump(cells_loop);
   k.place(done);
   return k.text();
 }

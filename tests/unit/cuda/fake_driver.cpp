@@ -209,9 +209,10 @@ DriverTable make_table() {
     return std::free(p), kSuccess;
   };
   t.pointer_attribute = [](void* value, int attribute, DevicePtr address) -> Result {
-    if (!inside_a_block(address, 1) || attribute == kPointerRangeStart) return kErrorInvalidValue;
+    const bool on_device = inside_a_block(address, 1);
+    if ((!on_device && allocation(address).second == 0) || attribute == kPointerRangeStart) return kErrorInvalidValue;
     if (attribute == kPointerMemoryType)
-      *static_cast<unsigned*>(value) = kMemoryTypeDevice;
+      *static_cast<unsigned*>(value) = on_device ? kMemoryTypeDevice : kMemoryTypeHost;
     else
       *static_cast<int*>(value) = 0;
     return kSuccess;
@@ -357,12 +358,12 @@ DriverTable make_table() {
     return kSuccess;
   };
   t.launch = [](FunctionHandle f, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
-                unsigned shared, StreamHandle, void**, void** extra) -> Result {
+                unsigned shared, StreamHandle stream, void**, void** extra) -> Result {
     FAKE("launch");
     const auto* bytes = static_cast<const unsigned char*>(extra[1]);
     const std::size_t size = *static_cast<std::size_t*>(extra[3]);
     const Function& function = functions[f];
-    state().launches.push_back({function.name, grid, block, {bytes, bytes + size}});
+    state().launches.push_back({function.name, grid, block, {bytes, bytes + size}, stream});
     if (function.module)
       function.module->run(function.name, {grid, block, shared, {bytes, bytes + size}, allocation, watches_races()});
     return kSuccess;

@@ -34,6 +34,7 @@ struct State {
     std::string kernel;
     unsigned grid = 0, block = 0;
     std::vector<unsigned char> arguments;
+    StreamHandle stream = nullptr;
   };
   std::vector<Launch> launches;
   bool capturing = false;

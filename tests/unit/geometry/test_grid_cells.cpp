@@ -188,7 +188,7 @@ class DeviceCells : public testing::Test {
     const std::size_t n = points.count(), cells = std::size_t(r.cell_count()) + 1;
     auto there = room<Number>(3 * n);
     std::copy(points.numbers.begin(), points.numbers.end(), there.get());
-    auto starts = room<std::uint32_t>(cells);
+    auto starts = room<std::uint32_t>(std::size_t(CellsRequest::starts_room(r.cell_count(), r.count)));
     auto numbers = room<std::int32_t>(n), given = room<std::int32_t>(n);
     std::copy(order.begin(), order.end(), given.get());
     auto scratch = room<std::uint32_t>(n);
@@ -216,6 +216,20 @@ TEST_F(DeviceCells, TheSameAsOnTheHost) {
     EXPECT_EQ(build(at_edges<float>(), dims, 0.5), at_edges<float>().by_definition(dims, 0.5)) << dims[0];
     EXPECT_EQ(build(at_edges<double>(), dims, 0.5), at_edges<double>().by_definition(dims, 0.5)) << dims[0];
   }
+}
+
+TEST_F(DeviceCells, CrowdedCells) {
+  Points<float> points(3000, 4.0);
+  const auto crowd = [&](std::size_t first, std::size_t count, std::size_t step, float x) {
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t axis = 0; axis < 3; ++axis) points.numbers[3 * (first + i * step) + axis] = x;
+  };
+  crowd(0, 1200, 2, 10.1f);
+  crowd(1, CellsRequest::kCrowd + 1, 2, 12.1f);
+  crowd(2001, CellsRequest::kCrowd, 1, 14.1f);
+  const Dims dims{16, 16, 16};
+  EXPECT_EQ(build(points, dims, 0.3), points.by_definition(dims, 0.3));
+  EXPECT_EQ(build(Points<float>(2000, 0.001), dims, 1.0), Points<float>(2000, 0.001).by_definition(dims, 1.0));
 }
 
 TEST_F(DeviceCells, ByGroups) {

@@ -148,6 +148,17 @@ class Volume:
         made._start(memory, sizes or [memory.size], source)
         return made
 
+    @classmethod
+    def _adopted(cls, volume: Any, memory: array) -> Volume:
+        """A volume that its device built."""
+        made = cls.__new__(cls)
+        made._grid = made._memory = memory
+        made._volume = volume
+        made._sizes = [memory.size]
+        made._source = "the grid"
+        made.device = memory.device
+        return made
+
     @property
     def id(self) -> int:
         """The number by which kernels know the volume: pass it as uint64. The volume itself may be passed as well."""
@@ -504,6 +515,5 @@ class Volume:
         if self.device.is_cpu and _weft.host_capturing():
             _weft.host_record_call(lambda: _building.rebuild(self, points, status, point_mask), [])
         else:
-            _building.refuse_capture(self.device, "the rebuild of a Volume")
             _building.rebuild(self, points, status, point_mask)
         return status

@@ -191,17 +191,15 @@ class Plan(NamedTuple):
     room: list[int]
     """Active voxels, leaves, lower and upper nodes; empty: as many as there are."""
 
-    def build(self, points: np.ndarray) -> tuple[array | None, int]:
-        """A grid on the host, and the status: 0, or bits for what there is not room for."""
-        voxels = array(np.ascontiguousarray(points, dtype=np.int32).reshape(-1), dtype=types.int32, device="cpu", copy=False)
-        memory, status = _weft.volume_build(
-            voxels, self.type, self.background, self.matrix, self.translation, self.whole, self.room
-        )
-        return (None if status else shared(memory)), status
+    def plan(self) -> Any:
+        """The same for C++."""
+        return _weft.VolumePlan(self.type, self.background, self.matrix, self.translation, self.whole, self.room)
 
-    def voxels_of(self, rows: np.ndarray) -> np.ndarray:
-        """The voxels that points lie in, which are voxels themselves or places of the world."""
-        return rows if rows.dtype == np.int32 else _nearest(rows, self.matrix, self.translation)
+    def build(self, rows: np.ndarray) -> tuple[array | None, int]:
+        """A grid on the host, of voxels or places of the world, and the status: 0, or bits for what there is not room for."""
+        points = array(np.ascontiguousarray(rows).reshape(-1), device="cpu", copy=False)
+        memory, status = _weft.volume_build(points, self.plan())
+        return (None if status else shared(memory)), status
 
     def room_text(self) -> str:
         """The room there is, in words."""
@@ -211,7 +209,7 @@ class Plan(NamedTuple):
 
 def _built(cls: Any, points: np.ndarray, bg_value: Any, matrix: list[float], translation: Any, device: Device, whole: bool) -> Any:
     plan = Plan(*_voxel_type(bg_value, whole), matrix, _three(translation, "translation"), whole, [])
-    memory, _ = plan.build(points)
+    memory, _ = plan.build(points.astype(np.int32))
     return cls._of(memory.to(device), "the grid")
 
 
@@ -224,18 +222,68 @@ def _nearest(places: np.ndarray, matrix: list[float], translation: Any) -> np.nd
     return np.floor(index + 0.5).astype(np.int32)
 
 
-def _rows(points: Any, point_mask: Any = None) -> np.ndarray:
-    """Points as rows of three on the host, those of a mask alone; RuntimeError for what are none."""
-    if isinstance(points, array) and points._valid:
-        rows = points.numpy()
-        if rows.ndim == 2 and rows.shape[1] == 3 and rows.dtype in (np.int32, np.float32):
-            if point_mask is None:
-                return rows
-            mask = point_mask.numpy() if isinstance(point_mask, array) else np.zeros((0, 0))
-            if mask.shape != (len(rows),) or mask.dtype.kind not in "iub":
-                raise RuntimeError(f"point_mask must be an array of {len(rows)} integers, one for each point")
-            return rows[mask != 0]
-    raise RuntimeError("the points of a Volume are an array of vec3i or vec3f, or of int32 or float32 in rows of three")
+class Points(NamedTuple):
+    """Points of a volume, voxels (int32) or places of the world (float32), those of a mask alone."""
+
+    rows: array
+    """Numbers, three for each point."""
+    mask: array | None
+
+    @classmethod
+    def of(cls, points: Any, point_mask: Any) -> Points:
+        """What users gave; RuntimeError for what are no points."""
+        if not (isinstance(points, array) and points._valid and _is_rows(points)):
+            raise RuntimeError("the points of a Volume are an array of vec3i or vec3f, or of int32 or float32 in rows of three")
+        if point_mask is not None:
+            count = points.shape[0]
+            kind = isinstance(point_mask, array) and point_mask._valid and point_mask.dtype in _MASKS
+            if not kind or point_mask.shape != (count,):
+                raise RuntimeError(f"point_mask must be an array of {count} integers, one for each point")
+        return cls(points, point_mask)
+
+    def here(self) -> np.ndarray:
+        """Rows of three on the host."""
+        rows = self.rows.numpy().reshape(-1, 3)
+        return rows if self.mask is None else rows[self.mask.numpy() != 0]
+
+    def there(self, device: Device) -> tuple[array, array | None, int]:
+        """On a GPU: numbers one behind the other, the mask's bytes, and how many of them an integer has."""
+        for one in (self.rows, self.mask):
+            if one is not None and one.device != device:
+                refuse_capture(device, "points of another device")
+        rows = _packed(self.rows, device)
+        scalar = _scalar(self.rows.dtype)
+        numbers = reinterpreted(rows, scalar, 3 * self.rows.shape[0])
+        if self.mask is None:
+            return numbers, None, 0
+        width = types.type_size_in_bytes(self.mask.dtype)
+        return numbers, reinterpreted(_packed(self.mask, device), types.uint8, width * self.mask.size), width
+
+
+_MASKS = (
+    types.int8,
+    types.uint8,
+    types.int16,
+    types.uint16,
+    types.int32,
+    types.uint32,
+    types.int64,
+    types.uint64,
+    types.bool,
+)
+
+
+def _is_rows(points: array) -> bool:
+    if points.dtype in (types.vec3i, types.vec3):
+        return points.ndim == 1
+    return points.dtype in (types.int32, types.float32) and points.ndim == 2 and points.shape[1] == 3
+
+
+def _packed(values: array, device: Device) -> array:
+    """The same elements on a device, one behind the other."""
+    if values.device != device:
+        return values.to(device).contiguous()
+    return values.contiguous()
 
 
 class Rebuilding(NamedTuple):
@@ -260,11 +308,16 @@ class Rebuilding(NamedTuple):
         return room
 
 
+def _check_status(status: Any) -> None:
+    known = isinstance(status, array) and status.size == 1 and status.dtype in (types.uint32, types.int32)
+    if status is not None and not known:
+        raise RuntimeError("status must be an array of one uint32 or int32")
+
+
 def _report(status: Any, value: int) -> None:
     """Writes the status where the caller wants it."""
+    _check_status(status)
     if status is not None:
-        if not isinstance(status, array) or status.size != 1 or status.dtype not in (types.uint32, types.int32):
-            raise RuntimeError("status must be an array of one uint32 or int32")
         status.fill_(value)
 
 
@@ -285,26 +338,51 @@ def by_points(
     matrix = _matrix(voxel_size, transform)
     place = get_device(device) if device is not None else points.device if isinstance(points, array) else get_device()
     refuse_capture(place, "the allocation of a Volume")
-    rows = _rows(points, point_mask)
+    source = Points.of(points, point_mask)
     plan = Plan(*_voxel_type(bg_value, whole), matrix, _three(translation, "translation"), whole, [])
     if rebuilding is not None:
         plan = plan._replace(room=rebuilding.room(len(points), whole))
-    memory, found = plan.build(plan.voxels_of(rows))
+    made, found = _built_there(cls, place, plan, *source.there(place)) if place.is_cuda else (None, 0)
+    memory = None
+    if made is None:
+        memory, found = plan.build(source.here())
     _report(status, found)
-    if memory is None:
-        if status is None:
-            raise RuntimeError(f"these points need more room than {plan.room_text()}")
-        memory, _ = plan.build(np.zeros((0, 3), dtype=np.int32))
-    made = cls._of(memory.to(place), "the grid")
+    if found and status is None:
+        raise RuntimeError(f"these points need more room than {plan.room_text()}")
+    if made is None:
+        if memory is None:
+            memory, _ = plan.build(np.zeros((0, 3), dtype=np.int32))
+        made = cls._of(memory.to(place), "the grid")
     if rebuilding is not None:
         made._plan = plan
     return made
 
 
+def _built_there(
+    cls: Any, device: Device, plan: Plan, points: array, mask: array | None, width: int
+) -> tuple[Any, int]:
+    """A volume that a GPU builds, and the status; None for one that is too large for that."""
+    built = _weft.volume_build_there(device.ordinal, points, mask, width, plan.plan())
+    if built is None:
+        return None, 0
+    volume, memory, status = built
+    return cls._adopted(volume, shared(memory)), status
+
+
 def rebuild(volume: Any, points: Any, status: Any, point_mask: Any) -> None:
     """Another topology in a volume's memory, unless there is not room for it."""
-    plan = volume._plan
-    memory, found = plan.build(plan.voxels_of(_rows(points, point_mask)))
+    plan, source = volume._plan, Points.of(points, point_mask)
+    if volume._volume.is_built_there:
+        _check_status(status)
+        volume._volume.rebuild(*source.there(volume.device))
+        if status is not None:
+            if status.device != volume.device:
+                refuse_capture(volume.device, "a status on another device")
+            found = shared(volume._volume.status_there)
+            status.flatten().assign(found if status.dtype is types.int32 else found.view(types.uint32))
+        return
+    refuse_capture(volume.device, "the rebuild of this Volume")
+    memory, found = plan.build(source.here())
     if memory is not None:
         volume._volume.replace(memory)
     _report(status, found)
@@ -315,9 +393,9 @@ def allocate(
 ) -> Any:
     """A volume of the tiles of a box."""
     matrix = _scales(voxel_size)
-    corners = np.asarray([_three(low, "min"), _three(high, "max")])
+    ends = np.asarray([_three(low, "min"), _three(high, "max")])
     if in_world:
-        first, last = _nearest(corners, matrix, translation)
+        first, last = _nearest(ends, matrix, translation)
     else:
         first, last = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
     axes = [np.arange(int(a) >> 3, (int(b) >> 3) + 1, dtype=np.int64) for a, b in zip(first, last)]
@@ -326,8 +404,16 @@ def allocate(
         raise RuntimeError(f"the box of a Volume from {list(low)} to {list(high)} is empty")
     if int(np.prod(tiles, dtype=np.float64)) * 512 >= _LONGEST_BOX:
         raise RuntimeError(f"a Volume of {tiles[0]} x {tiles[1]} x {tiles[2]} tiles has more voxels than int32 can number")
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3) * 8
-    return _built(cls, points, bg_value, matrix, translation, get_device(device), True)
+    place = get_device(device)
+    if place.is_cuda:
+        refuse_capture(place, "the allocation of a Volume")
+        plan = Plan(*_voxel_type(bg_value, True), matrix, _three(translation, "translation"), True, [])
+        points = shared(_weft.volume_box_there(place.ordinal, tuple(int(axis[0]) for axis in axes), tuple(tiles)))
+        made, _ = _built_there(cls, place, plan, points, None, 0)
+        if made is not None:
+            return made
+    corners = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3) * 8
+    return _built(cls, corners, bg_value, matrix, translation, place, True)
 
 
 def from_numpy(cls: Any, dense: Any, min_world: Any, voxel_size: Any, bg_value: Any, device: Any) -> Any:

@@ -12,7 +12,7 @@ from warp._src.devices.device import ScopedDevice
 from warp._src.gradients.tape import Tape
 from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, torch_module
 from warp._src.interop.torch_parameters import Outputs, Parameter
-from warp._src.interop.torch_streams import device_from_torch
+from warp._src.interop.torch_streams import device_from_torch, scope_of_torch
 from warp._src.kernels.annotations import annotations_of
 
 __all__ = ["function"]
@@ -87,7 +87,8 @@ class TorchFunction:
             for p, r, g in zip(self.results, results, grads)
         ]
         tape = None
-        with ScopedDevice(device_from_torch(device)):
+        place = device_from_torch(device)
+        with ScopedDevice(place), scope_of_torch(place, ordered=True):  # arrays of the program's own may take part
             if tracked is None:
                 returned = self.func(*values, *outs)
             else:
@@ -117,7 +118,7 @@ def _make_node(torch: Any, made: TorchFunction) -> Any:
             _ = ctx.saved_tensors  # torch's error for inputs that were changed in place
             if torch.is_grad_enabled() and any(g is not None and g.requires_grad for g in given):
                 raise RuntimeError(f"second derivatives of {made.__name__} are not there: it has first ones")
-            with ctx.lock, apart():  # torch goes back from several threads, if a program does
+            with ctx.lock, scope_of_torch(ctx.outs[0].device, ordered=True), apart():  # from several threads, if a program does
                 ctx.tape.zero()
                 seeds = {
                     out: from_torch(g.detach().contiguous().clone(), dtype=p.dtype, requires_grad=False)

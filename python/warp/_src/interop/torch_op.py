@@ -7,7 +7,6 @@ subclasses go through operators of `torch.library`, `weft::name` and `weft::name
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 import threading
@@ -16,12 +15,11 @@ from typing import Any
 
 from warp import _weft
 from warp._src.arrays.listeners import apart
-from warp._src.devices.streams import ScopedStream, Stream
 from warp._src.gradients.forward import jvp
 from warp._src.gradients.tape import Tape
 from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, to_torch, torch_module
 from warp._src.interop.torch_parameters import Outputs, Parameter
-from warp._src.interop.torch_streams import device_from_torch
+from warp._src.interop.torch_streams import device_from_torch, scope_of_torch
 from warp._src.kernels.definitions import Kernel
 
 __all__ = ["op"]
@@ -193,7 +191,7 @@ class TorchOp:
             except RuntimeError:
                 self._by_tape = True
                 slopes = [None if s is None else s.zero_() for s in slopes]
-        with _stream_of(torch, device):
+        with scope_of_torch(device):
             if not self._by_tape:
                 try:
                     self._launch_adjoint(plain, slopes, grid, sizes, given, device)
@@ -291,7 +289,7 @@ class TorchOp:
         device = _device(self._device_of(arguments))
         if self.kept:
             raise NotImplementedError(f"forward mode of {self.settled.name}, which has in-out arguments")
-        with _stream_of(torch, device), apart():
+        with scope_of_torch(device), apart():
             _, slopes = jvp(self.kernel, inputs, directions[:first], dim=tuple(grid), outputs=outputs, device=device)
         made = [to_torch(s, requires_grad=False) for s in slopes]
         return tuple(m.reshape(r.shape) if p.floats else None for p, m, r in zip(self.results, made, results)) or (
@@ -299,15 +297,6 @@ class TorchOp:
         )
 
 
-def _stream_of(torch: Any, device: Any) -> Any:
-    """Makes torch's stream current where it has another one than CUDA's default, with which ours are in order."""
-    if not device.is_cuda:
-        return _NO_SCOPE
-    stream = torch.cuda.current_stream(device.ordinal).cuda_stream
-    return ScopedStream(Stream(device, cuda_stream=stream), sync_enter=False) if stream else _NO_SCOPE
-
-
-_NO_SCOPE = contextlib.nullcontext()
 def _has_none(values: Sequence[Any]) -> bool:
     """Whether None is among them; `in` would compare tensors."""
     for one in values:

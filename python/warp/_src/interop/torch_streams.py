@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from warp._src.devices.device import CPU, Device, get_device, not_cuda
-from warp._src.devices.streams import Stream
+from warp._src.devices.streams import ScopedStream, Stream
 
 __all__ = ["device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"]
 
@@ -50,6 +51,24 @@ def stream_from_torch(stream_or_device: Any = None) -> Stream:
     made = Stream(device_from_torch(stream.device), cuda_stream=stream.cuda_stream)
     made._torch_stream = stream  # type: ignore[attr-defined]  # its handle lives as long
     return made
+
+
+_NO_SCOPE = contextlib.nullcontext()
+
+
+def scope_of_torch(device: Device, ordered: bool = False) -> Any:
+    """A scope in which torch's stream is current, where that is another one than CUDA's default, with which ours are in order.
+    With `ordered`, work of the stream that was current comes before, and later work of it behind."""
+    if not device.is_cuda:
+        return _NO_SCOPE
+    import torch
+
+    handle = torch.cuda.current_stream(device.ordinal).cuda_stream
+    if not handle:
+        return _NO_SCOPE
+    stream = Stream(device, cuda_stream=handle)
+    ordered = ordered and not stream.is_capturing  # a graph waits for nothing outside of it
+    return ScopedStream(stream, ordered, ordered)
 
 
 def stream_to_torch(stream_or_device: Any = None) -> Any:

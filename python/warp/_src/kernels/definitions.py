@@ -96,6 +96,7 @@ class Function:
     """A `@wp.func`: callable in kernels, and in Python, where its body runs as it stands."""
 
     _call_form: typing.Any = None  # python_calls.CallForm, once it was called from Python
+    _chosen: dict[tuple, typing.Callable] = {}  # what calls by position meant, by the classes of their values
 
     def __init__(self, func: typing.Callable, key: str, module: Module, others: typing.Sequence[Function] = ()):
         self.func = func
@@ -149,6 +150,10 @@ class Function:
         return [f.native() for f in self.overloads]
 
     def __call__(self, *args: object, **kwargs: object) -> object:
+        if not kwargs:
+            chosen = self._chosen.get(tuple(map(type, args)))
+            if chosen is not None:
+                return chosen(*args)
         if self.native_snippet is not None:
             raise RuntimeError(f"the native function '{self.key}' can only be called in kernels")
         from warp._src.kernels.python_calls import choose

@@ -60,6 +60,7 @@ class _FunctionQuestions:
     others: list
     grad_func: Any
     replay_func: Any
+    _chosen: dict[tuple, Callable]
 
     @property
     def input_types(self) -> dict[str, Any]:
@@ -97,6 +98,7 @@ class _FunctionQuestions:
         """Adds a function that calls of this name may choose."""
         same = [o for o in self.others if o.mangle() == f.mangle()]
         self.others = [o for o in self.others if o not in same] + [f]
+        self._chosen = {}
 
     def get_overload(self, arg_types: Sequence[Any], kwarg_types: Mapping[str, Any] | None = None) -> Any:
         """The function that a call with arguments of these types would choose, or None."""

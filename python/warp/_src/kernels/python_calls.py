@@ -2,7 +2,8 @@
 
 It is the one whose annotated types are exactly those of the values. Python's bool, int and float are bool, int32 and float32;
 values of Warp have the type they have; NumPy's numbers, tuples and None fit nothing that has a type. `Any` and its like fit
-everything, after what fits exactly.
+everything, after what fits exactly. Programs call small functions (an index in a triangle) again and again with values of the same
+classes: where these alone decide, a function remembers what was chosen.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from warp import _weft
 from warp._src.kernels.annotations import annotations_of
 from warp._src.kernels.resolver import describe
 from warp._src.values import types as wt
+
+_MOST_REMEMBERED = 64  # a program may make classes without end
 
 _PLAIN = {bool: wt.type_handle(bool), int: wt.type_handle(int), float: wt.type_handle(float)}
 
@@ -29,6 +32,11 @@ def _type_of(value: Any) -> Any:
     if getattr(value, "_wp_indexed_", False):
         return _weft.type_indexed_array(value.data._element, value.ndim)
     return getattr(value, "_wp_type_", None)
+
+
+def _class_tells_type(of: type) -> bool:
+    """Whether all values of a class have one type."""
+    return of in _PLAIN or (not issubclass(of, _weft.Array) and isinstance(getattr(of, "_wp_type_", None), _weft.Type))
 
 
 class CallForm:
@@ -85,6 +93,16 @@ _PATTERNS: dict[str, Callable[[Any, tuple], bool]] = {
 
 
 def choose(function: Any, args: tuple, kwargs: dict[str, Any]) -> Callable:
+    """The Python function of the overload that a call means, as `_choose` finds it."""
+    chosen = _choose(function, args, kwargs)
+    classes = tuple(map(type, args))
+    if not kwargs and all(map(_class_tells_type, classes)):
+        known = function._chosen if len(function._chosen) < _MOST_REMEMBERED else {}
+        function._chosen = {**known, classes: chosen}
+    return chosen
+
+
+def _choose(function: Any, args: tuple, kwargs: dict[str, Any]) -> Callable:
     """The Python function of the overload that a call means. RuntimeError if there is none; TypeError, in Python's own words,
     for the wrong number of arguments of a function without overloads."""
     best: tuple[int, Callable] | None = None

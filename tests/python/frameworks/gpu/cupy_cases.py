@@ -35,6 +35,16 @@ def case_straight_to_launch():
     wp.launch(saxpy, dim=64, inputs=[x, y, 1.0], device="cuda:0")
     wp.synchronize()
     assert cp.asnumpy(y).tolist() == [i + 1.0 for i in range(64)]
+    side, own = cp.cuda.Stream(non_blocking=True), wp.Stream("cuda:0")  # a stream that a launch names waits, too
+    with side:
+        x, y = cp.zeros(1 << 22, cp.float32), cp.zeros(1 << 22, cp.float32)
+        for _ in range(50):
+            x += 1.0
+        wp.launch(saxpy, dim=1 << 22, inputs=[x, y, 1.0], device="cuda:0", stream=own)
+    wp.synchronize_stream(own)
+    assert (cp.asnumpy(y) == 50.0).all()
+    x, y = cp.arange(64, dtype=cp.float32), cp.arange(1, 65, dtype=cp.float32)
+    cp.cuda.get_current_stream().synchronize()
     wp.launch(saxpy, dim=32, inputs=[x[::2], y[1::2], 1.0], device="cuda:0")
     wp.synchronize()
     wanted = np.arange(64.0) + 1.0

@@ -263,6 +263,38 @@ def case_backward_of_a_function_of_launches():
     _check_backward(twice)
 
 
+def case_a_function_with_arrays_of_its_own():
+    """What the program queued on our stream before comes first, and the function's work before what it queues later."""
+    ours, stream = wp.zeros(N, dtype=float, device="cuda:0"), torch.cuda.Stream()
+
+    @wp.torch.function
+    def doubled(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        wp.launch(scaled, x.shape, inputs=[ours, 2.0], outputs=[y])
+        wp.launch(scaled, x.shape, inputs=[x, 3.0], outputs=[ours])
+
+    for turn in range(50):
+        wp.launch(slow, N, inputs=[ours, 2000, float(turn)], device="cuda:0")
+        with torch.cuda.stream(stream):
+            x = torch.full((N,), float(turn), device="cuda")
+            torch.cuda._sleep(SHORT)
+            y = doubled(x)
+        equal(ours.numpy(), 3.0 * turn)
+        stream.synchronize()
+        equal(y.cpu(), 2.0 * turn)
+    x = torch.ones(N, device="cuda")
+
+    def work():
+        made[:] = [doubled(x)]
+
+    made = []
+    graph = _captured(work)
+    ours.fill_(4.0)
+    wp.synchronize()
+    graph.replay()
+    torch.cuda.synchronize()
+    equal(made[0].cpu(), 8.0)
+
+
 def case_gradients_are_shared():
     t = torch.arange(8.0, device="cuda", requires_grad=True)
     a = wp.from_torch(t)
@@ -285,6 +317,10 @@ def case_pinned_memory():
     out = wp.zeros(64, dtype=float, device="cuda:0")
     wp.copy(out, a)
     equal(out.numpy() - np.arange(64.0), 0.0)
+    assert not wp.from_torch(torch.zeros(8)).pinned
+    leaf = torch.arange(8.0).pin_memory().requires_grad_()  # its gradient is ordinary memory
+    seen = wp.from_torch(leaf)
+    assert seen.grad.ptr == leaf.grad.data_ptr() and not seen.pinned
 
 
 def case_places_that_do_not_fit():

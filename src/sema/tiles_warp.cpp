@@ -1,0 +1,210 @@
+// Cholesky factors and triangular systems of at most 32 rows on GPUs: the block's first warp does them, a thread for each row,
+// which it keeps in registers. What a thread needs of another one's row comes by shuffles, so that threads neither wait at
+// barriers nor meet in memory on the way. Every number takes its updates in the order of stdlib/tile_linear.py.
+// Roots and quotients of float32 are those of tame numbers (ir/tame.h), which have no branches. Whether all numbers were tame
+// is known at the end; if not, loops of the library (stdlib/tile_warp.py) do the work again, with the same bits.
+#include <array>
+
+#include "ir/tame.h"
+#include "sema/tiles.h"
+
+namespace weft::sema {
+
+using ir::OpCode;
+
+bool Tiles::fits_warp(std::int64_t n) const {
+  return cooperates() && f_.module_.options().block_rows && n > 1 && n <= threads_ && n <= kWarp && !writes_once();
+}
+
+bool Tiles::has_tame(const Type* type) const { return type == types::f32(); }
+
+ir::Value* Tiles::tame(OpCode code, std::initializer_list<ir::Value*> operands) {
+  ir::Op* op = b_.op(code, std::span(operands.begin(), operands.size()));
+  if (has_tame(op->result()->type)) op->imm = ir::kTame;
+  return op->result();
+}
+
+void Tiles::by_rows(std::int64_t n, const std::function<void(Row&)>& body) {
+  const auto u32 = [&](std::uint64_t bits) { return b_.constant(types::u32(), bits); };
+  meet();
+  ir::Value* const own = thread();
+  const auto work = [&] {
+    Row row;
+    row.thread = own;
+    row.warp = u32(threads_ < kWarp ? (std::uint64_t(1) << threads_) - 1 : 0xffffffff);
+    row.number = n < std::min<std::int64_t>(threads_, kWarp) ? b_.binary(OpCode::min, own, i32(n - 1)) : own;
+    body(row);
+  };
+  if (threads_ <= kWarp) return work();
+  ir::Value* warp = b_.binary(OpCode::shr, own, i32(5));
+  if (threads_ % kWarp ==
+      0) {  // a number that one thread has told to all is one that ptxas knows to be the same in all
+    ir::Value* operands[] = {u32(0xffffffff), warp, u32(0)};
+    warp = b_.op(OpCode::shuffle, operands)->result();
+  }
+  guarded(b_.binary(OpCode::eq, warp, i32(0)), work);
+}
+
+std::vector<ir::Value*> Tiles::in_row(std::int64_t n, std::int64_t count, const Type* type,
+                                      const std::function<ir::Value*(std::int64_t)>& read) {
+  std::vector<ir::Value*> read_here, zeros(std::size_t(count), f_.function_.zero(type));
+  const auto read_all = [&] {
+    for (std::int64_t k = 0; k < count; ++k) read_here.push_back(read(k));
+  };
+  if (n >= std::min<std::int64_t>(threads_, kWarp)) return read_all(), read_here;
+  const std::vector<const Type*> types(std::size_t(count), type);
+  ir::Region* const outer = b_.region();
+  ir::Op* const op = b_.if_op(b_.binary(OpCode::lt, thread(), i32(n)), types);
+  b_.set_place(op->regions[0]);
+  read_all();
+  b_.yield(read_here);
+  b_.set_place(op->regions[1]);
+  b_.yield(zeros);
+  b_.set_place(outer);
+  return {op->results.begin(), op->results.end()};
+}
+
+void Tiles::end_rows(std::int64_t n, const Row& row, const std::function<void()>& then,
+                     const std::function<void()>& otherwise) {
+  const auto in_rows = [&] { guarded(b_.binary(OpCode::lt, thread(), i32(n)), then); };
+  if (!row.wild) return in_rows();
+  ir::Value* operands[] = {row.warp, row.wild};
+  ir::Value* const votes = b_.op(OpCode::vote, operands)->result();
+  guarded(b_.binary(OpCode::ne, votes, b_.constant(types::u32(), 0)), otherwise, in_rows);
+}
+
+ir::Value* Tiles::from_row(const Row& row, ir::Value* value, std::int64_t which) {
+  ir::Value* operands[] = {row.warp, value, b_.constant(types::u32(), std::uint64_t(which))};
+  return b_.op(OpCode::shuffle, operands)->result();
+}
+
+void Tiles::note_wild(Row& row, ir::Value* wild) {
+  row.wild = row.wild ? b_.binary(OpCode::bit_or, row.wild, wild) : wild;
+}
+
+namespace {
+
+/// The bits of a float32 without the sign, less one: zeros come last.
+ir::Value* size_bits(ir::Builder& b, ir::Value* x) {
+  ir::Value* const bits = b.bitcast(x, types::u32());
+  return b.binary(OpCode::sub, b.binary(OpCode::add, bits, bits), b.constant(types::u32(), 1));
+}
+
+/// size_bits of 2^-90.
+constexpr std::uint64_t kLeastDividend = 2 * ((127 - 90) << 23) - 1;
+
+}  // namespace
+
+void Tiles::factor_by_rows(const Window& w) {
+  const std::int64_t n = w.type->shape[0];
+  const Type* const type = w.type->element;
+  by_rows(n, [&](Row& row) {
+    // Numbers right of the diagonal are computed, too, and nobody reads them.
+    const auto at = [&](std::int64_t column) { return std::array{row.number, i32(column)}; };
+    std::vector<ir::Value*> own = in_row(n, n, type, [&](std::int64_t j) { return get(w, at(j)); });
+    ir::Value* const zero = f_.function_.zero(type);
+    ir::Value *diagonal = f_.function_.constant_float(type, 1.0), *least = b_.constant(types::u32(), 0xffffffff);
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (has_tame(type)) least = b_.binary(OpCode::min, least, size_bits(b_, own[k]));
+      ir::Value* const root = tame(OpCode::sqrt, {from_row(row, own[k], k)});
+      diagonal = b_.select(b_.binary(OpCode::eq, row.thread, i32(k)), root, diagonal);
+      own[k] = tame(OpCode::div, {own[k], root});
+      ir::Value* const minus = b_.unary(OpCode::neg, own[k]);
+      for (std::int64_t j = k + 1; j < n; ++j)
+        own[j] = b_.ternary(OpCode::fma, minus, from_row(row, own[k], j), own[j]);
+    }
+    if (has_tame(type)) {
+      const auto real = [&](double x) { return f_.function_.constant_float(type, x); };
+      note_wild(row, b_.binary(OpCode::lt, least, b_.constant(types::u32(), kLeastDividend)));
+      ir::Value* const above = b_.binary(OpCode::gt, diagonal, zero);
+      ir::Value* const below = b_.binary(OpCode::le, diagonal, real(0x1p30));
+      note_wild(row, b_.unary(OpCode::bit_not, b_.binary(OpCode::bit_and, above, below)));
+    }
+    const auto store = [&] {
+      for (std::int64_t j = 0; j < n; ++j) {
+        ir::Value* const below = b_.binary(OpCode::gt, row.number, i32(j));
+        put(w, at(j), b_.select(below, own[j], zero));
+      }
+      put(w, std::array{row.number, row.number}, diagonal);
+    };
+    const auto again = [&] {
+      std::vector<ir::Value*> values;
+      pass(w, values);
+      values.insert(values.end(), {i32(n), row.warp, row.thread});
+      own_call("_tile_cholesky_warp", values);
+    };
+    end_rows(n, row, store, again);
+  });
+}
+
+ir::Value* Tiles::substitute_by_rows(Row& row, const System& system, ir::Value* side) {
+  const Window& t = system.matrix;
+  const std::int64_t n = t.type->shape[0];
+  const Type* const type = side->type;
+  ir::Value* const diagonal = get(t, std::array{row.number, row.number});
+  for (std::int64_t step = 0; step + 1 < n; ++step) {
+    const std::int64_t j = system.upper ? n - 1 - step : step;
+    ir::Value* const solved = from_row(row, tame(OpCode::div, {side, diagonal}), j);
+    ir::Value* const factor = b_.unary(OpCode::neg, get(t, std::array{row.number, i32(j)}));
+    ir::Value* const open = b_.binary(system.upper ? OpCode::lt : OpCode::gt, row.number, i32(j));
+    side = b_.select(open, b_.ternary(OpCode::fma, factor, solved, side), side);
+  }
+  ir::Value* const solved = tame(OpCode::div, {side, diagonal});
+  if (has_tame(type)) {
+    const auto real = [&](double x) { return f_.function_.constant_float(type, x); };
+    ir::Value* const size = b_.unary(OpCode::abs, diagonal);
+    ir::Value* const good = b_.binary(OpCode::bit_and, b_.binary(OpCode::ge, size, real(0x1p-60)),
+                                      b_.binary(OpCode::le, size, real(0x1p30)));
+    note_wild(row, b_.unary(OpCode::bit_not, b_.binary(OpCode::bit_and, good, b_.binary(OpCode::eq, solved, solved))));
+    // At its own step the row's dividend was what it is now.
+    note_wild(row, b_.binary(OpCode::lt, size_bits(b_, side), b_.constant(types::u32(), kLeastDividend)));
+  }
+  return solved;
+}
+
+void Tiles::solve_by_rows(const Window& from, const Window& to, std::span<const System> systems) {
+  const std::int64_t n = from.type->shape[0];
+  by_rows(n, [&](Row& row) {
+    std::vector<ir::Value*> place = {row.number};
+    if (from.type->rank() > 1) place.push_back(i32(0));  // the only column
+    ir::Value* const given = in_row(n, 1, from.type->element, [&](std::int64_t) { return get(from, place); })[0];
+    ir::Value* side = given;
+    for (const System& system : systems) side = substitute_by_rows(row, system, side);
+    const auto again = [&] {
+      ir::Value* slow = given;
+      for (const System& system : systems) {
+        std::vector<ir::Value*> values;
+        pass(system.matrix, values);
+        values.insert(values.end(), {slow, i32(n), i32(system.upper), row.warp, row.thread});
+        slow = own_call("_tile_solve_warp", values);
+        if (!slow) return;
+      }
+      guarded(b_.binary(OpCode::lt, thread(), i32(n)), [&] { put(to, place, slow); });
+    };
+    end_rows(n, row, [&] { put(to, place, side); }, again);
+  });
+}
+
+void Tiles::solve_by_columns(const Window& from, const Window& to, std::span<const System> systems) {
+  const std::int64_t n = from.type->shape[0];
+  share(from.type->shape[1], [&](ir::Value* column) {
+    const auto at = [&](std::int64_t row) { return std::array{i32(row), column}; };
+    std::vector<ir::Value*> side;
+    for (std::int64_t i = 0; i < n; ++i) side.push_back(get(from, at(i)));
+    for (const System& system : systems) {
+      const auto place = [&](std::int64_t step) { return system.upper ? n - 1 - step : step; };
+      for (std::int64_t step = 0; step < n; ++step) {
+        const std::int64_t i = place(step);
+        for (std::int64_t before = 0; before < step; ++before) {
+          const std::int64_t j = place(before);
+          ir::Value* const factor = b_.unary(OpCode::neg, get(system.matrix, std::array{i32(i), i32(j)}));
+          side[i] = b_.ternary(OpCode::fma, factor, side[j], side[i]);
+        }
+        side[i] = b_.binary(OpCode::div, side[i], get(system.matrix, std::array{i32(i), i32(i)}));
+      }
+    }
+    for (std::int64_t i = 0; i < n; ++i) put(to, at(i), side[i]);
+  });
+}
+
+}  // namespace weft::sema
