@@ -96,7 +96,8 @@ def _volume_index(volume: uint64, i: int, j: int, k: int, indexing: uint32):
     return index
 
 
-# The indices of the eight voxels around a place, and how far it is from the first one along each axis.
+# The indices of the eight voxels around a place, whether all of them are known to have one, and how far it is from the first one
+# along each axis.
 def _volume_indices_around(volume: uint64, uvw: vec3):
     low_x = floor(uvw[0])
     low_y = floor(uvw[1])
@@ -112,24 +113,26 @@ def _volume_indices_around(volume: uint64, uvw: vec3):
     at = uint32(0)
     if indexing != uint32(0):
         known, at = _volume_at(volume, i, j, k)
+    all = False
     if known:
-        a, b, c, d, e, f, g, h = _volume_corner_indices(volume, i, j, k, at, indexing)
+        a, b, c, d, e, f, g, h, all = _volume_corner_indices(volume, i, j, k, at, indexing)
     else:
         x, y, z = _volume_parts(uvw, x, y, z)
         a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
-    return a, b, c, d, e, f, g, h, x, y, z
+    return a, b, c, d, e, f, g, h, all, x, y, z
 
 
 # By the table: most often all in one leaf.
 def _volume_corner_indices(volume: uint64, i: int, j: int, k: int, at: uint32, indexing: uint32):
     voxel = _volume_voxel(i, j, k)
     entry = _volume_entry(volume, at)
+    all = False
     if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
         leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-        a, b, c, d, e, f, g, h = _volume_inner_indices(leaf, entry, voxel, indexing)
+        a, b, c, d, e, f, g, h, all = _volume_inner_indices(leaf, entry, voxel, indexing)
     else:
         a, b, c, d, e, f, g, h = _volume_table_indices(volume, i, j, k, at, voxel, indexing)
-    return a, b, c, d, e, f, g, h
+    return a, b, c, d, e, f, g, h, all
 
 
 def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: uint32):
@@ -141,22 +144,38 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
     f = -1
     g = -1
     h = -1
+    all = False
     if indexing == uint32(_BY_COUNT):
-        # The voxels of one i are one word of the mask. Where none of the eight is active, there is nothing to count.
+        # The voxels of one i are one word of the mask. Where none of the eight is active, there is nothing to count; where all are,
+        # the second of two neighbours along k has one more before it. The word is never the last of a leaf, so those before it are
+        # a field of the shifted prefix.
         word = at >> uint32(6)
         bit = uint64(at & uint32(63))
         low = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
         high = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word + uint32(1)]
         if ((low | high) & (uint64(0x303) << bit)) != uint64(0):
+            shift = uint64(word * uint32(9))
             prefix = _fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0]
             first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
-            before = first + _volume_words_before(prefix, word)
-            after = first + _volume_words_before(prefix, word + uint32(1))
-            a, b = _volume_pair(low, bit, before)
-            c, d = _volume_pair(low, bit + uint64(8), before)
-            e, f = _volume_pair(high, bit, after)
-            g, h = _volume_pair(high, bit + uint64(8), after)
+            before = first + int(((prefix << uint64(9)) >> shift) & uint64(511))
+            after = first + int((prefix >> shift) & uint64(511))
+            all = (((low & high) >> bit) & uint64(0x303)) == uint64(0x303)
+            if all:
+                a = before + _volume_count_below(low, bit)
+                b = a + 1
+                c = before + _volume_count_below(low, bit + uint64(8))
+                d = c + 1
+                e = after + _volume_count_below(high, bit)
+                f = e + 1
+                g = after + _volume_count_below(high, bit + uint64(8))
+                h = g + 1
+            else:
+                a, b = _volume_pair(low, bit, before)
+                c, d = _volume_pair(low, bit + uint64(8), before)
+                e, f = _volume_pair(high, bit, after)
+                g, h = _volume_pair(high, bit + uint64(8), after)
     else:
+        all = True
         a = _volume_leaf_index(leaf, number, at, indexing)
         b = a + 1
         c = a + 8
@@ -165,7 +184,12 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
         f = a + 65
         g = a + 72
         h = a + 73
-    return a, b, c, d, e, f, g, h
+    return a, b, c, d, e, f, g, h, all
+
+
+# How many bits are set below one.
+def _volume_count_below(word: uint64, bit: uint64):
+    return bit_count(word & ((uint64(1) << bit) - uint64(1)))
 
 
 # Active voxels of a leaf in the words before one: nine bits for each word but the first.
@@ -177,7 +201,7 @@ def _volume_words_before(prefix: uint64, word: uint32):
 # The indices of two neighbours along k, whose bits are next to each other in a word: those before the word, and before them in
 # it; the second has one more before it if the first is active. -1 where they are not.
 def _volume_pair(word: uint64, bit: uint64, before: int):
-    next = before + bit_count(word & ((uint64(1) << bit) - uint64(1)))
+    next = before + _volume_count_below(word, bit)
     bits = word >> bit
     first = int(bits & uint64(1))
     second = (bits & uint64(2)) != uint64(0)
@@ -230,8 +254,48 @@ def _volume_table_indices(volume: uint64, i: int, j: int, k: int, at: uint32, vo
                 g = _volume_counted_index(volume, at_g, voxel + x + y)
                 h = _volume_counted_index(volume, at_h, voxel + x + y + z)
         else:
-            a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
+            a, b, c, d, e, f, g, h = _volume_edge_indices(volume, i, j, k, at, voxel, indexing)
     return a, b, c, d, e, f, g, h
+
+
+# The same where some of the eight are in no leaf: at the edge of what there is, where most often none of them has an index. This is
+# rare, and stays a call, so that what is not rare is part of the kernel.
+@lanewise
+def _volume_edge_indices(volume: uint64, i: int, j: int, k: int, at: uint32, voxel: uint32, indexing: uint32):
+    found = True
+    if indexing == uint32(_BY_COUNT):
+        x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
+        found = _volume_bit(volume, at, voxel)
+        found |= _volume_bit(volume, at + to_z, voxel + z)
+        found |= _volume_bit(volume, at + to_y, voxel + y)
+        found |= _volume_bit(volume, at + to_y + to_z, voxel + y + z)
+        found |= _volume_bit(volume, at + to_x, voxel + x)
+        found |= _volume_bit(volume, at + to_x + to_z, voxel + x + z)
+        found |= _volume_bit(volume, at + to_x + to_y, voxel + x + y)
+        found |= _volume_bit(volume, at + to_x + to_y + to_z, voxel + x + y + z)
+    a = -1
+    b = -1
+    c = -1
+    d = -1
+    e = -1
+    f = -1
+    g = -1
+    h = -1
+    if found:
+        a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
+    return a, b, c, d, e, f, g, h
+
+
+# Whether a voxel has an index in a grid where active ones are counted: its bit is set, or there is no leaf and the index that stands
+# for all voxels there is not zero.
+def _volume_bit(volume: uint64, at: uint32, voxel: uint32):
+    entry = _volume_entry(volume, at)
+    leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
+    leaf += uint64(_LEAF_MASK) + uint64((voxel >> uint32(6)) << uint32(3))
+    in_leaf = _volume_is_leaf(entry)
+    word = _fixed(where(in_leaf, leaf, _volume_one_value(volume, entry)), uint64)[0]
+    bit = uint64(1) << uint64(voxel & uint32(63))
+    return (word & where(in_leaf, bit, uint64(0xFFFFFFFFFFFFFFFF))) != uint64(0)
 
 
 # The same one by one.
@@ -252,8 +316,20 @@ def _volume_row(rows, index: int, background):
     return row
 
 
+# The same without a branch, for where nobody foresees which of eight have a row. If one has, there is a row 0.
+def _volume_some_row(rows, index: int, background):
+    return where(index >= 0, rows[uint32(max(index, 0))], background)
+
+
+def _volume_some_row_gradient(rows, index: int, background, adj):
+    if index >= 0:
+        adjoint[rows][uint32(index)] += adj
+    else:
+        adjoint[background] += adj
+
+
 # Of eight voxels: most often all have a row, or none.
-def _volume_rows(rows, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt: int, ht: int, background):
+def _volume_rows(rows, all: bool, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt: int, ht: int, background):
     a = background
     b = background
     c = background
@@ -262,7 +338,7 @@ def _volume_rows(rows, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt:
     f = background
     g = background
     h = background
-    if (at | bt | ct | dt | et | ft | gt | ht) >= 0:
+    if all or (at | bt | ct | dt | et | ft | gt | ht) >= 0:
         a = rows[uint32(at)]
         b = rows[uint32(bt)]
         c = rows[uint32(ct)]
@@ -273,14 +349,14 @@ def _volume_rows(rows, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt:
         h = rows[uint32(ht)]
     else:
         if (at & bt & ct & dt & et & ft & gt & ht) >= 0:
-            a = _volume_row(rows, at, background)
-            b = _volume_row(rows, bt, background)
-            c = _volume_row(rows, ct, background)
-            d = _volume_row(rows, dt, background)
-            e = _volume_row(rows, et, background)
-            f = _volume_row(rows, ft, background)
-            g = _volume_row(rows, gt, background)
-            h = _volume_row(rows, ht, background)
+            a = _volume_some_row(rows, at, background)
+            b = _volume_some_row(rows, bt, background)
+            c = _volume_some_row(rows, ct, background)
+            d = _volume_some_row(rows, dt, background)
+            e = _volume_some_row(rows, et, background)
+            f = _volume_some_row(rows, ft, background)
+            g = _volume_some_row(rows, gt, background)
+            h = _volume_some_row(rows, ht, background)
     return a, b, c, d, e, f, g, h
 
 
@@ -289,8 +365,8 @@ def _volume_sample_index(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, 
     if sampling_mode != 1:
         i, j, k = _volume_nearest(uvw)
         return _volume_row(voxel_data, volume_lookup_index(id, i, j, k), background)
-    at, bt, ct, dt, et, ft, gt, ht, x, y, z = _volume_indices_around(volume, uvw)
-    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, at, bt, ct, dt, et, ft, gt, ht, background)
+    at, bt, ct, dt, et, ft, gt, ht, all, x, y, z = _volume_indices_around(volume, uvw)
+    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, all, at, bt, ct, dt, et, ft, gt, ht, background)
     return _volume_blend(a, b, c, d, e, f, g, h, type(unit)(x), type(unit)(y), type(unit)(z))
 
 
@@ -306,11 +382,11 @@ def _volume_index_slopes(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, 
         i, j, k = _volume_nearest(uvw)
         zero = type(background)()
         return _volume_row(voxel_data, volume_lookup_index(id, i, j, k), background), zero, zero, zero
-    at, bt, ct, dt, et, ft, gt, ht, x, y, z = _volume_indices_around(volume, uvw)
+    at, bt, ct, dt, et, ft, gt, ht, all, x, y, z = _volume_indices_around(volume, uvw)
     u = type(unit)(x)
     v = type(unit)(y)
     w = type(unit)(z)
-    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, at, bt, ct, dt, et, ft, gt, ht, background)
+    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, all, at, bt, ct, dt, et, ft, gt, ht, background)
     p, q, r = _volume_slopes(a, b, c, d, e, f, g, h, u, v, w)
     return _volume_blend(a, b, c, d, e, f, g, h, u, v, w), p, q, r
 

@@ -101,3 +101,25 @@ def keep() -> None:
         assert ctypes.string_at(one.id, 512) == before
         change()
         assert ctypes.string_at(one.id, 512) != before
+
+
+def keep_volume() -> None:
+    """A rebuild that finds no memory leaves the grid and the descriptor of before. For a driver that runs kernels."""
+    voxels = (np.arange(12, dtype=np.int32) * 7 % 11).reshape(-1, 3)
+    points = wp.array(voxels, dtype=wp.vec3i, device="cuda:0")
+    other = wp.array(voxels[:2] + np.int32(64), dtype=wp.vec3i, device="cuda:0")
+    volume = wp.Volume.allocate_by_voxels(points, 1.0, rebuildable=True, max_lower_nodes=1, max_upper_nodes=1)
+    volume.rebuild(points)
+    before = ctypes.string_at(volume.id, 512), volume.array().numpy().copy()
+    driver.weft_fake_break(b"memory_allocate_async", 2)
+    try:
+        volume.rebuild(other)
+    except MemoryError as error:
+        assert "bytes" in str(error), error
+    else:
+        raise AssertionError("there was memory for it")
+    finally:
+        driver.weft_fake_break(b"memory_allocate_async", 0)
+    assert ctypes.string_at(volume.id, 512) == before[0] and (volume.array().numpy() == before[1]).all()
+    volume.rebuild(other)
+    assert volume.get_active_stats().voxel_count == 2

@@ -11,6 +11,7 @@
     fake_driver_program.py messages            wrong arguments
     fake_driver_program.py checks              gradients of the CPU's arrays while a GPU is the default
     fake_driver_program.py keep                builds without memory leave the tree of before
+    fake_driver_program.py keep_volume         the same for volumes
     fake_driver_program.py old                 what an older driver lacks
 
 Whatever fails, there is an exception that names the call or none at all, and everything works afterwards.
@@ -31,7 +32,7 @@ from typing import Callable
 
 import numpy as np
 import warp as wp
-from fake_driver_geometry import grids, keep, trees, volumes
+from fake_driver_geometry import grids, keep, keep_volume, trees, volumes
 
 driver = ctypes.CDLL("libcuda.so.1")
 driver.weft_fake_calls.restype = ctypes.c_long
@@ -530,6 +531,7 @@ RUNS: dict[str, Callable[[], None]] = {
     "messages": messages,
     "checks": checks,
     "keep": keep,
+    "keep_volume": keep_volume,
     "old": old,
 }
 

@@ -40,6 +40,10 @@ def test_every_call_of_a_volume_may_fail():
     assert "memory lost by []" in run("every", "999", "volumes", WEFT_FAKE_CUDA_RUNS="1")
 
 
+def test_a_volume_without_memory_is_as_before():
+    assert run("keep_volume", WEFT_FAKE_CUDA_RUNS="1").endswith("done\n")
+
+
 @pytest.mark.parametrize("part", ["arrays", "graphs", "trees"])
 def test_memory_may_run_out_at_every_call(part):
     assert "memory lost by []" in run("every", "2", part)

@@ -249,3 +249,20 @@ def test_a_mesh_lives_in_a_slab_of_the_table(device: wp.Device, debug: None) -> 
     count, *addresses = slabs.numpy().tolist()
     assert 1 <= count < 500
     assert any(0 <= mesh.id - address < 65536 and (mesh.id - address) % 512 == 0 for address in addresses[:count])
+
+
+@wp.kernel
+def sample(ids: wp.array(dtype=wp.uint64), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = wp.volume_sample_f(ids[i], wp.vec3(1.0, 2.0, 3.0), wp.Volume.LINEAR)
+
+
+def test_volumes_out_of_memory(debug) -> None:
+    volume, mesh = wp.Volume.allocate((0, 0, 0), (7, 7, 7), 1.0, bg_value=2.5), tetrahedron()
+    out = wp.zeros(2, dtype=float)
+    wp.launch(sample, 2, [wp.array([volume.id, 0], dtype=wp.uint64)], [out])
+    assert out.numpy().tolist() == [2.5, 0.0]
+    for wrong in (mesh.id, volume.id + 8, 12345):
+        with pytest.raises(RuntimeError, match=f"{wrong} is not the id of a Volume"):
+            wp.launch(sample, 2, [wp.array([volume.id, wrong], dtype=wp.uint64)], [out])
+            wp.synchronize()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 
 import numpy as np
@@ -158,3 +159,27 @@ def test_rows_without_a_tile_stay_as_they_are() -> None:
     found = wp.full((4, 3), -9, dtype=wp.int32)
     sparse.get_voxels(out=found)
     assert found.numpy().tolist()[3] == [-9] * 3 and [-9] * 3 not in found.numpy().tolist()[:3]
+
+
+def test_rebuilds_take_no_more_memory_in_the_end() -> None:
+    """`make soak` does it ten thousand times."""
+    sets = [voxels(some_voxels(seed)[:700]) for seed in (1, 2)]
+    room = {"max_active_voxels": 1000, "max_leaf_nodes": 600, "max_lower_nodes": 30, "max_upper_nodes": 9}
+    volume = wp.Volume.allocate_by_voxels(sets[0], 0.5, rebuildable=True, **room)
+    device = wp.get_device()
+    times = 10_000 if os.environ.get("WEFT_SOAK") else 60
+
+    def taken() -> int:
+        wp.synchronize()
+        gc.collect()
+        if device.is_cuda:
+            return wp.get_mempool_used_mem_current(device) if device.is_mempool_enabled else 0
+        with open("/proc/self/statm") as numbers:
+            return int(numbers.read().split()[1]) * 4096
+
+    for n in range(20):
+        volume.rebuild(sets[n % 2])
+    before = taken()
+    for n in range(times):
+        volume.rebuild(sets[n % 2])
+    assert taken() - before < (1 << 23)
