@@ -165,6 +165,7 @@ void register_torch(nb::module_& m) {
         return object && object->owner ? nb::borrow(object->owner) : nb::object(nb::none());
       },
       nb::arg("array"), "The tensor over whose memory an array lies, or None.");
+  register_torch_operators(m);
 }
 
 }  // namespace weft::bind

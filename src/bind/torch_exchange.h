@@ -11,4 +11,6 @@ bool read_descriptor(nb::handle object, ArrayDesc& desc, const Type*& element, i
 /// A DLPack capsule over an array; `plain_host` calls page-locked memory what libraries know that have one kind of host only.
 nb::object new_dlpack_capsule(const runtime::Array& array, bool plain_host = false);
 
+void register_torch_operators(nb::module_& m);
+
 }  // namespace weft::bind

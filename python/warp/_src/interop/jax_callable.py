@@ -268,6 +268,10 @@ class JaxCallable:
     def _staged(self, key: str, roles: tuple[int, ...]) -> frozenset:
         given = self.options[key]
         names = None if given is None else {given} if isinstance(given, str) else set(given)
+        for k, p in enumerate(self.roles.parameters):
+            if names and p.name in names and self.roles.role(k) not in roles:
+                kind = "output" if INPUT in roles else "input"
+                raise ValueError(f"{self.what}: {key} names '{p.name}', which is an {kind} and nothing else")
         return frozenset(
             k for k, p in enumerate(self.roles.parameters)
             if self.roles.role(k) in roles and (names is None or p.name in names)

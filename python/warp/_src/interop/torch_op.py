@@ -21,6 +21,7 @@ from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, to_torc
 from warp._src.interop.torch_parameters import Outputs, Parameter
 from warp._src.interop.torch_streams import device_from_torch, scope_of_torch
 from warp._src.kernels.definitions import Kernel
+from warp._src.values.types import type_handle
 
 __all__ = ["op"]
 
@@ -67,7 +68,8 @@ class TorchOp:
                 name = f"{name.rstrip('0123456789').rstrip('_')}_{next(_numbers)}"
             _taken.add(name)
         self.name = name
-        self._is_compiling = torch.compiler.is_compiling
+        # Others than Dynamo, which alone runs this text itself, come with tensors of their own classes, or with modes.
+        self._is_compiling = torch.compiler.is_dynamo_compiling
         self._parameter_class = torch.nn.Parameter
         self._forward_ad = torch.autograd.forward_ad
         self._dispatches = torch._C._len_torch_dispatch_stack
@@ -77,6 +79,7 @@ class TorchOp:
         self._like, self._like_rank = self._find_like(dim, shapes)
         self._tensor_class, self._zeros_like, self._grad_enabled = torch.Tensor, torch.zeros_like, torch.is_grad_enabled
         self._node, self._apply = _make_node(torch, self)
+        self._plain = self._plain_call(torch)
         self._library_op = _make_library_op(torch, self)
 
     # ---- calls -----------------------------------------------------------------------------------------------------
@@ -90,6 +93,10 @@ class TorchOp:
             )
         if self._is_compiling():
             return self._by_library(arguments, dim, shapes)
+        if self._plain is not None and dim is None and shapes is None:
+            found = self._plain(*arguments)
+            if found is not None:
+                return self._apply(None, *arguments)[0] if found is ... else found
         tracked = False
         tensor_class = self._tensor_class
         for index in self._arrays:
@@ -128,11 +135,28 @@ class TorchOp:
             return None, 0
         return self._arrays[0], first.ndim + len(first.inner)
 
+    def _plain_call(self, torch: Any) -> Any:
+        """All of that in C++, for tensors without gaps on the CPU: the result, `...` where autograd has to follow, None for
+        what is not usual."""
+        if self._like is None:
+            return None
+        told = {
+            "launch": _weft.launch, "tensor_class": torch.Tensor, "parameter_class": torch.nn.Parameter,
+            "zeros_like": torch.zeros_like, "grad_enabled": torch.is_grad_enabled, "dispatch_modes": self._dispatches,
+            "transformed": self._is_transformed, "forward_mode": self._forward_ad,
+        }  # fmt: skip
+        result = self.pure[0]
+        scalar = _weft.type_scalar(type_handle(result.dtype).scalar)
+        return _weft.plain_operator(self.kernel, scalar, self._arrays, self._like_rank, result.ndim, told)
+
     def _fits(self, arguments: Sequence[Any]) -> bool:
         first = arguments[self._like]  # type: ignore[index]
         return first.dtype is self.dtypes[0] and first.dim() == self._like_rank and first.is_contiguous()
 
     def _run_like(self, arguments: Sequence[Any]) -> Any:
+        made = self._plain(*arguments) if self._plain is not None else None
+        if made is not None and made is not ...:
+            return made
         first = arguments[self._like]  # type: ignore[index]
         result = self._zeros_like(first)
         grid = first.shape[: self.pure[0].ndim] if self.pure[0].inner else first.shape

@@ -147,6 +147,29 @@ def case_functions_in_every_graph_mode():
             close(program(x, W), 2 * a * a + 0.5 * a + 1.0)
 
 
+def case_callbacks_by_name():
+    """As the documents do it: the stream is that of the call, buffers go to launches as they are."""
+    needs_gpu()
+    seen = []
+
+    def warp_func(inputs, outputs, attrs, ctx):
+        a, b = inputs
+        seen.append((a.__cuda_array_interface__["shape"], ctx.stream))
+        device = wp.device_from_jax(wp.jax.get_jax_device())
+        stream = wp.Stream(device, cuda_stream=ctx.stream)
+        with wp.ScopedStream(stream):
+            wp.launch(square, dim=a.shape, inputs=[a, b], outputs=[outputs[0]])
+            wp.launch(step, dim=a.shape, inputs=[a], outputs=[outputs[0]])
+
+    wp.jax_experimental.register_ffi_callback("weft_gpu_case", warp_func)
+    call = jax.ffi.ffi_call("weft_gpu_case", [jax.ShapeDtypeStruct((1 << 16,), jnp.float32)])
+    program = jax.jit(lambda x, w: call(jnp.sin(x) * 0.0 + x, w)[0] + 1.0)
+    for turn in range(30):
+        a = np.arange(1 << 16, dtype=np.float32) % 100 + turn
+        close(program(a, W), 2 * a * a + 0.5 * a + 1.0)
+    assert seen and all(shape == (1 << 16,) and stream for shape, stream in seen)
+
+
 def case_kernel_defined_anew():
     """A compiled program keeps the kernel that it was made with."""
     needs_gpu()

@@ -1,0 +1,133 @@
+// The usual call of an operator of PyTorch (python/warp/_src/interop/torch_op.py): plain tensors on the CPU, one result of the type
+// and shape of the first array. Everything else gets None for an answer, and is seen to in Python.
+#include "bind/exchange.h"
+#include "bind/python_kernel.h"
+#include "bind/torch_exchange.h"
+#include "support/hot.h"
+
+namespace weft::bind {
+namespace {
+
+/// What an operator is, and what of torch it asks.
+struct PlainOperator {
+  nb::object kernel, launch, tensor_class, parameter_class, zeros_like, grad_enabled, dispatch_modes, transformed,
+      forward_mode;
+  nb::object device, no_tape,
+      names;  // of the launch: arguments behind kernel, grid and values, and what they are called
+  const interop::DlExchangeTable* table = nullptr;
+  const Type* scalar = nullptr;     // of the result
+  std::vector<std::size_t> arrays;  // among the arguments; the first is what the result is like
+  std::int32_t rank = 0, grid_rank = 0;
+};
+
+PyObject *requires_grad_name, *level_name;
+constexpr const char* kOperatorName = "weft_plain_operator";
+
+PyObject* nothing() { return Py_NewRef(Py_None); }
+
+nb::object call(const nb::object& function) {
+  nb::object found = nb::steal(PyObject_CallNoArgs(function.ptr()));
+  if (!found.is_valid()) throw nb::python_error();
+  return found;
+}
+
+nb::object attribute(PyObject* object, PyObject* name) {
+  nb::object found = nb::steal(PyObject_GetAttr(object, name));
+  if (!found.is_valid()) throw nb::python_error();
+  return found;
+}
+
+/// Whether torch looks at calls otherwise than by autograd: modes that dispatch, function transforms, forward mode.
+bool torch_watches(const PlainOperator& self) {
+  if (PyLong_AsLong(call(self.dispatch_modes).ptr()) != 0 || !call(self.transformed).is_none()) return true;
+  return PyLong_AsLong(attribute(self.forward_mode.ptr(), level_name).ptr()) >= 0;
+}
+
+WEFT_HOT PyObject* run(const PlainOperator& self, PyObject* const* given, std::size_t count) {
+  bool tracked = false;
+  for (const std::size_t at : self.arrays) {
+    if (at >= count) return nothing();
+    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(given[at]));
+    if (type != self.tensor_class.ptr() && type != self.parameter_class.ptr()) return nothing();
+    tracked |= attribute(given[at], requires_grad_name).ptr() == Py_True;
+  }
+  if (torch_watches(self)) return nothing();
+  PyObject* const first = given[self.arrays[0]];
+  interop::DlTensor tensor;
+  if (self.table->tensor_from_object(first, &tensor) != 0) {
+    PyErr_Clear();
+    return nothing();
+  }
+  ArrayDesc desc;
+  const Type* scalar = self.scalar;
+  if (!interop::read_packed(tensor, scalar, desc) || desc.ndim != self.rank) return nothing();
+  if (tracked && call(self.grad_enabled).ptr() == Py_True) return Py_NewRef(Py_Ellipsis);
+
+  nb::object result = nb::steal(PyObject_CallOneArg(self.zeros_like.ptr(), first));
+  if (!result.is_valid()) throw nb::python_error();
+  const nb::object grid = nb::steal(PyTuple_New(self.grid_rank));
+  for (std::int32_t d = 0; d < self.grid_rank; ++d) PyTuple_SET_ITEM(grid.ptr(), d, PyLong_FromLongLong(desc.shape[d]));
+  const nb::object values = nb::steal(PyList_New(Py_ssize_t(count) + 1));
+  for (std::size_t i = 0; i < count; ++i) PyList_SET_ITEM(values.ptr(), Py_ssize_t(i), Py_NewRef(given[i]));
+  PyList_SET_ITEM(values.ptr(), Py_ssize_t(count), Py_NewRef(result.ptr()));
+  PyObject* const arguments[] = {self.kernel.ptr(), grid.ptr(), values.ptr(), self.device.ptr(), self.no_tape.ptr()};
+  if (!nb::steal(PyObject_Vectorcall(self.launch.ptr(), arguments, 3, self.names.ptr())).is_valid())
+    throw nb::python_error();
+  return result.release().ptr();
+}
+
+PyObject* entry(PyObject* capsule, PyObject* const* given, Py_ssize_t count) noexcept {
+  try {
+    return run(*static_cast<PlainOperator*>(PyCapsule_GetPointer(capsule, kOperatorName)), given, std::size_t(count));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyMethodDef method = {"plain_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL,
+                      "The result for plain tensors; ... where autograd has to follow; None for what is not usual."};
+
+nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, std::vector<std::size_t> arrays,
+                          std::int32_t rank, std::int32_t grid_rank, const nb::dict& torch) {
+  const nb::object tensor_class = torch["tensor_class"];
+  const interop::DlExchangeTable* table = exchange_table(reinterpret_cast<PyTypeObject*>(tensor_class.ptr()));
+  if (!table || !table->tensor_from_object || arrays.empty()) return nb::none();
+  auto made = std::make_unique<PlainOperator>();
+  made->kernel = kernel;
+  made->launch = torch["launch"];
+  made->tensor_class = tensor_class;
+  made->parameter_class = torch["parameter_class"];
+  made->zeros_like = torch["zeros_like"];
+  made->grad_enabled = torch["grad_enabled"];
+  made->dispatch_modes = torch["dispatch_modes"];
+  made->transformed = torch["transformed"];
+  made->forward_mode = torch["forward_mode"];
+  const auto interned = [](const char* text) { return nb::steal(PyUnicode_InternFromString(text)); };  // compared by address
+  made->device = interned("cpu");
+  made->no_tape = nb::borrow(Py_False);
+  made->names = nb::make_tuple(interned("device"), interned("record_tape"));
+  made->table = table;
+  made->scalar = scalar.type;
+  made->arrays = std::move(arrays);
+  made->rank = rank, made->grid_rank = grid_rank;
+  const nb::object capsule = nb::steal(PyCapsule_New(made.get(), kOperatorName, [](PyObject* self) {
+    delete static_cast<PlainOperator*>(PyCapsule_GetPointer(self, kOperatorName));
+  }));
+  if (!capsule.is_valid()) throw nb::python_error();
+  made.release();
+  return nb::steal(PyCFunction_NewEx(&method, capsule.ptr(), nullptr));
+}
+
+}  // namespace
+
+void register_torch_operators(nb::module_& m) {
+  requires_grad_name = PyUnicode_InternFromString("requires_grad");
+  level_name = PyUnicode_InternFromString("_current_level");
+  m.def("plain_operator", &plain_operator, nb::arg("kernel"), nb::arg("scalar"), nb::arg("arrays"), nb::arg("rank"),
+        nb::arg("grid_rank"), nb::arg("torch"),
+        "A function for the usual call of a kernel as an operator of PyTorch; None where torch is too old for it. See "
+        "python/warp/_src/interop/torch_op.py.");
+}
+
+}  // namespace weft::bind
