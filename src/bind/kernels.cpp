@@ -372,7 +372,10 @@ bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int
   if (!variant.binary) return true;
   const runtime::KernelCode& code = variant.binary->code();
   const double threads = threads_of(dims);
-  if (threads * code.ns_per_thread >= kReleaseGilNs) return true;
+  if (threads * code.ns_per_thread >= kReleaseGilNs) {
+    const double seen = runtime::seen_cost(code, threads);
+    if (seen == 0 || seen >= kReleaseGilNs || code.opaque) return true;
+  }
   if (!code.loops && !code.opaque) return false;
   const Seen& known = seen_of(variant);
   return known.form.load(std::memory_order_relaxed) == &variant &&

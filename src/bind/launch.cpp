@@ -214,6 +214,7 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
   const bool release = releases_gil(variant, dims), captured = capturing_on_cpu();
   std::vector<runtime::Array> arrays;
   auto hold = [&] {
+    arrays.reserve(args.size());
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   };
   const bool held = release || kFreeThreaded || captured;

@@ -1,4 +1,6 @@
 // Arguments of launches: lists, dimensions, types of generic parameters, and the parameter block.
+#include <atomic>
+
 #include "bind/exchange.h"
 #include "bind/python_kernel.h"
 #include "driver/default_argument.h"
@@ -21,7 +23,14 @@ PyTypeObject* array_class() {
 }  // namespace
 
 WEFT_HOT const runtime::Array* as_array(PyObject* value) {
-  if (!PyObject_TypeCheck(value, array_class()) || !nb::inst_ready(value)) return nullptr;
+  // Nearly all are of one class, which is not looked for among its bases again; it is held, so that no other takes its place.
+  static std::atomic<PyTypeObject*> usual{nullptr};
+  if (Py_TYPE(value) != usual.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (!PyObject_TypeCheck(value, array_class())) return nullptr;
+    PyTypeObject* none = nullptr;
+    if (usual.compare_exchange_strong(none, Py_TYPE(value), std::memory_order_relaxed)) Py_INCREF(Py_TYPE(value));
+  }
+  if (!nb::inst_ready(value)) return nullptr;
   return &nb::inst_ptr<ArrayObject>(value)->array;
 }
 

@@ -535,6 +535,7 @@ class BinaryStore::Search {
     binary->handles_ = std::move(meta.handles);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
+    binary->code_.seen_ns = &binary->seen_ns_;
     binary->code_.opaque = meta.opaque != 0;
     binary->code_.loops = meta.loops != 0;
     binary->code_.check_sites = binary->sites_;

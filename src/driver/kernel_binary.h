@@ -1,6 +1,7 @@
 // A kernel compiled for one form, ready to launch on the CPU or on a GPU, and how it is found: in this process by content
 // key, in the cache on disk by source key and content key, or by compiling it.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,7 @@ class KernelBinary {
   std::vector<HandlePlace> handles_;
   std::shared_ptr<FullVersion> full_;
   runtime::KernelCode code_;
+  std::atomic<float> seen_ns_{0};  // KernelCode::seen_ns
 };
 
 /// Thrown when code for a GPU is asked for of a kernel whose threads share memory, without saying how many make a block.

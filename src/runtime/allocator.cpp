@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "runtime/errors.h"
 
@@ -71,6 +73,55 @@ void* map_large(std::uint64_t bytes) {
   return memory;
 }
 
+/// Large blocks that were freed, for requests of the same size that need no zeros. Whoever finds it busy, as the child of a fork
+/// may for ever, goes to the system.
+class KeptBlocks {
+ public:
+  void* take(std::uint64_t size) noexcept {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return nullptr;
+    for (Block& block : blocks_) {
+      if (!block.memory || block.size != size) continue;
+      bytes_ -= size;
+      return std::exchange(block.memory, nullptr);
+    }
+    return nullptr;
+  }
+
+  /// False: it has to be given back. The oldest make room.
+  bool keep(void* memory, std::uint64_t size) noexcept {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock || size > kKeptBytes / 2) return false;
+    for (; bytes_ + size > kKeptBytes || blocks_[next_].memory; next_ = (next_ + 1) % kMost) {
+      Block& oldest = blocks_[next_];
+      if (!oldest.memory) continue;
+      munmap(oldest.memory, oldest.size);
+      bytes_ -= oldest.size;
+      oldest.memory = nullptr;
+    }
+    blocks_[next_] = {memory, size};
+    next_ = (next_ + 1) % kMost;
+    bytes_ += size;
+    return true;
+  }
+
+ private:
+  struct Block {
+    void* memory = nullptr;
+    std::uint64_t size = 0;
+  };
+  static constexpr std::size_t kMost = 16;
+  std::mutex mutex_;
+  Block blocks_[kMost];
+  std::size_t next_ = 0;  // where the next one goes, or makes room
+  std::uint64_t bytes_ = 0;
+};
+
+KeptBlocks& kept_blocks() {
+  static auto& only = *new KeptBlocks;  // arrays may be freed while the process ends
+  return only;
+}
+
 void count_allocation(std::uint64_t bytes) {
   const std::uint64_t live = counters.live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   counters.live_blocks.fetch_add(1, std::memory_order_relaxed);
@@ -85,7 +136,8 @@ void count_allocation(std::uint64_t bytes) {
 void* host_allocate(std::uint64_t bytes, bool zeroed) {
   void* memory = nullptr;
   if (bytes >= kHugeBlock) {
-    memory = map_large(bytes);
+    if (!zeroed) memory = kept_blocks().take(whole_pages(bytes));
+    if (!memory) memory = map_large(bytes);
   } else {
     const std::size_t size =
         std::max<std::size_t>((bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment, kHostAlignment);
@@ -100,7 +152,7 @@ void* host_allocate(std::uint64_t bytes, bool zeroed) {
 void host_free(void* memory, std::uint64_t bytes) noexcept {
   if (!memory) return;
   if (bytes >= kHugeBlock) {
-    munmap(memory, whole_pages(bytes));
+    if (!kept_blocks().keep(memory, whole_pages(bytes))) munmap(memory, whole_pages(bytes));
   } else {
     std::free(memory);
   }

@@ -1,6 +1,7 @@
 // Host memory for arrays. Blocks are aligned to 64 bytes (a cache line, the widest vector); from 2 MiB on they are
 // aligned to 2 MiB and huge pages are asked for. Sizes are checked before the system is asked, so that absurd ones give
-// an error instead of a killed process. Thread-safe.
+// an error instead of a killed process. Of large blocks the last few stay with the process (kKeptBytes at most): programs
+// make the same work space in every step, and pages that the system gives have to be cleared first. Thread-safe.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@ namespace weft::runtime {
 
 inline constexpr std::size_t kHostAlignment = 64;
 inline constexpr std::size_t kHugeBlock = std::size_t(2) << 20;
+inline constexpr std::size_t kKeptBytes = std::size_t(64) << 20;  // of freed blocks, all together
 
 struct AllocatorStats {
   std::uint64_t live_bytes = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,44 @@ struct Run {
   }
 };
 
+/// Notes what a launch took: more at once, less by halves, for the next one may be longer again.
+class CostNote {
+ public:
+  CostNote(const KernelCode& code, std::int64_t total, int threads)
+      : seen_(double(total) * cost_of(code) < kWorthNoting ? nullptr : code.seen_ns), total_(total), threads_(threads) {
+    if (seen_) start_ = Clock::now();
+  }
+  ~CostNote() {
+    if (!seen_) return;
+    const double ns = std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
+    // On several cores much of a short launch is handing out, so that not all of their time counts.
+    const float now = std::max(float(ns * std::max(threads_ / 2, 1) / double(total_)), 1e-3F);
+    const float before = seen_->load(std::memory_order_relaxed);
+    seen_->store(now > before ? now : (now + before) / 2, std::memory_order_relaxed);
+  }
+  CostNote(const CostNote&) = delete;
+  CostNote& operator=(const CostNote&) = delete;
+
+ private:
+  static constexpr double kWorthNoting = 5e3;  // ns
+  std::atomic<float>* const seen_;
+  const std::int64_t total_;
+  const int threads_;
+  Clock::time_point start_;
+};
+
+/// Whether launches before say that this one is short, whatever the estimate says.
+bool was_short(const KernelCode& code, std::int64_t total, const LaunchOptions& options) {
+  if (options.steady || options.chunk_threads > 0 || code.opaque) return false;
+  const double seen = seen_cost(code, double(total));
+  return seen > 0 && seen < kMinChunkNs;
+}
+
 }  // namespace
+
+double seen_cost(const KernelCode& code, double total) {
+  return code.seen_ns ? total * double(code.seen_ns->load(std::memory_order_relaxed)) : 0;
+}
 
 WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> dims) {
   if (dims.empty() || dims.size() > std::size_t(kMaxRank)) bad_size(code, dims, "a launch has 1 to 4 dimensions");
@@ -190,7 +228,8 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
 
   int threads = options.serial ? 1 : thread_count();
   if (options.max_threads > 0) threads = std::min(threads, options.max_threads);
-  const LaunchPlan plan = plan_launch(code, total, threads, options);
+  LaunchPlan plan = plan_launch(code, total, threads, options);
+  if (plan.chunks > 1 && was_short(code, total, options)) plan = {total, total, 1, true};
 
   ErrorRecord error;
   // Chunk by chunk in the order of threads, whoever was done first.
@@ -206,6 +245,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
 
   Questions questions(options, *context);
   Run run{code, params, context, plan, options, questions};
+  std::optional<CostNote> note(std::in_place, code, total, plan.chunks == 1 ? 1 : threads);
   // On the calling thread: waking another one costs more than a short launch takes.
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
@@ -218,6 +258,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
         threads, questions.wanted() ? &Run::wait : nullptr);
     print.flush_if_any();
   }
+  note.reset();
   // These live on this stack, and the context may live longer.
   context->error = nullptr;
   context->print = nullptr;

@@ -2,6 +2,7 @@
 // on the scheduler or, when they are small, on the calling thread, and turns a failed check into a KernelError after the
 // join. Nothing is allocated and no lock is taken on the way of a small launch that prints nothing.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -21,12 +22,13 @@ inline constexpr std::chrono::milliseconds kAskInterval{50};
 /// A kernel ready to run. What it points to belongs to the owner of the code.
 struct KernelCode {
   ChunkFn entry = nullptr;
-  std::string_view name;                   // for messages
-  int lanes = 1;                           // threads that one step of the entry covers
-  std::uint32_t tid_dims_read = 0xf;       // bit k: the kernel reads tid k, which is an int32
-  float ns_per_thread = 10;                // estimated cost of one thread; decides chunk sizes
-  bool opaque = false;                     // runs foreign code: nobody knows how long, and nothing inside of it asks
-  bool loops = true;                       // has loops, which nobody knows either, but they ask
+  std::string_view name;                  // for messages
+  int lanes = 1;                          // threads that one step of the entry covers
+  std::uint32_t tid_dims_read = 0xf;      // bit k: the kernel reads tid k, which is an int32
+  float ns_per_thread = 10;               // estimated cost of one thread; decides chunk sizes
+  std::atomic<float>* seen_ns = nullptr;  // what a thread took in launches that don't look short; null: nobody notes it
+  bool opaque = false;                    // runs foreign code: nobody knows how long, and nothing inside of it asks
+  bool loops = true;                      // has loops, which nobody knows either, but they ask
   std::span<const CheckSite> check_sites;  // by site number
 };
 
@@ -59,7 +61,11 @@ struct LaunchPlan {
 /// or an extent over 2^31−1 in a dimension that the kernel reads.
 std::int64_t launch_size(const KernelCode& code, std::span<const std::int64_t> dims);
 
-/// Chunks for a grid of `total` threads on `threads` workers.
+/// What a launch of so many threads takes by what launches before took, ns; 0: nobody knows. Estimates count all branches of a
+/// kernel, and are ten times too high where most threads leave early.
+double seen_cost(const KernelCode& code, double total);
+
+/// Chunks for a grid of `total` threads on `threads` workers. They go by the estimate alone: the same every time.
 LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options);
 
 /// Runs the kernel and waits for it. Returns false when `stop` was set from outside before the end. Throws LaunchError

@@ -243,6 +243,20 @@ void Tiles::multiply_rows(const Window& a, const Window& b, const Window& c, boo
   if (!has_rows(c)) copy(target, c);
 }
 
+Tiles::Window Tiles::padded_to_fours(const Window& square) {
+  constexpr std::int64_t kLeast = 9;  // below, copies cost more than is gained
+  const std::int64_t n = square.type->shape[0], size = (n + 3) / 4 * 4;
+  if (n == size || n < kLeast) return {};
+  // Zeros behind its last row and column, also in a loop: what a run leaves there changes no number of another.
+  const Window made = make(square.type->element, {size, size});
+  each({n, n}, [&](Coords at) { put(made, at, get(square, at)); });
+  for (std::int64_t k = n; k < size; ++k) {
+    ir::Value* diagonal[] = {i32(k), i32(k)};
+    put(made, diagonal, f_.function_.constant_float(square.type->element, 1.0));
+  }
+  return made;
+}
+
 Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"A", "fill_mode"};
   const auto bound = bind(name, kParams, 1, args);
@@ -276,19 +290,24 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
   }
   if (!writes_once()) {
     Window target = inplace ? a : copy_of(a);
+    const std::int64_t n = a.type->shape[0];
+    const Window padded = padded_to_fours(target);
     const Shape& strides = target.type->strides;
     const bool packed_lines = strides[0] == 1 || strides[1] == 1;
-    const Window work = packed_lines ? target : copy_of(target);
+    const Window work = padded ? padded : packed_lines ? target : copy_of(target);
     // The upper triangle is the lower one of the transpose, whose rows are columns.
     const bool rows = (work.type->strides[1] == 1) != upper;
-    const std::int64_t n = a.type->shape[0], stride = work.type->strides[work.type->strides[1] == 1 ? 0 : 1];
-    const bool fours = n % 4 == 0;
-    std::vector<ir::Value*> values = {work.data, work.offset, i32(stride), i32(n)};
-    if (rows || !fours) values.push_back(make(a.type->element, {fours ? 4 * n : n}).data);
+    const std::int64_t size = work.type->shape[0], stride = work.type->strides[work.type->strides[1] == 1 ? 0 : 1];
+    const bool fours = size % 4 == 0;
+    std::vector<ir::Value*> values = {work.data, work.offset, i32(stride), i32(size)};
+    if (rows || !fours) values.push_back(make(a.type->element, {fours ? 4 * size : size}).data);
     library_call(rows ? (fours ? "_tile_cholesky_rows_4" : "_tile_cholesky_rows")
                       : (fours ? "_tile_cholesky_columns_4" : "_tile_cholesky_columns"),
                  values);
-    if (!packed_lines) copy(work, target);
+    if (padded)
+      each({n, n}, [&](Coords at) { put(target, at, get(work, at)); });
+    else if (!packed_lines)
+      copy(work, target);
     return inplace ? Entity::nothing() : fresh(target);
   }
   if (is_step(a.type->count * a.type->shape[0])) return cholesky_step(a, upper, inplace);

@@ -199,6 +199,76 @@ def _tile_solve_columns(t, to, t0, t1, x, xo, x0, x1, n, m):
                 x[at + i * x0] = _fma(-t[to + i * t0 + j * t1], v, x[at + i * x0])
 
 
+def _tile_four_by_four(l, q, s, p, v, i, t):
+    # Four lines at q, each four numbers of it, take in four lines of p: l[q + r s + e] -= p[v + k t + r] p[i + k t + e]. All is
+    # read before anything is written, since p may be l and nobody sees that the lines lie apart; the numbers of a line are
+    # neighbours, so each four are one operation.
+    w0 = -p[v]
+    x0 = -p[v + t]
+    y0 = -p[v + 2 * t]
+    z0 = -p[v + 3 * t]
+    w1 = -p[v + 1]
+    x1 = -p[v + t + 1]
+    y1 = -p[v + 2 * t + 1]
+    z1 = -p[v + 3 * t + 1]
+    w2 = -p[v + 2]
+    x2 = -p[v + t + 2]
+    y2 = -p[v + 2 * t + 2]
+    z2 = -p[v + 3 * t + 2]
+    w3 = -p[v + 3]
+    x3 = -p[v + t + 3]
+    y3 = -p[v + 2 * t + 3]
+    z3 = -p[v + 3 * t + 3]
+    a0 = p[i]
+    b0 = p[i + t]
+    c0 = p[i + 2 * t]
+    d0 = p[i + 3 * t]
+    a1 = p[i + 1]
+    b1 = p[i + t + 1]
+    c1 = p[i + 2 * t + 1]
+    d1 = p[i + 3 * t + 1]
+    a2 = p[i + 2]
+    b2 = p[i + t + 2]
+    c2 = p[i + 2 * t + 2]
+    d2 = p[i + 3 * t + 2]
+    a3 = p[i + 3]
+    b3 = p[i + t + 3]
+    c3 = p[i + 2 * t + 3]
+    d3 = p[i + 3 * t + 3]
+    r00 = _fma(z0, d0, _fma(y0, c0, _fma(x0, b0, _fma(w0, a0, l[q]))))
+    r01 = _fma(z0, d1, _fma(y0, c1, _fma(x0, b1, _fma(w0, a1, l[q + 1]))))
+    r02 = _fma(z0, d2, _fma(y0, c2, _fma(x0, b2, _fma(w0, a2, l[q + 2]))))
+    r03 = _fma(z0, d3, _fma(y0, c3, _fma(x0, b3, _fma(w0, a3, l[q + 3]))))
+    r10 = _fma(z1, d0, _fma(y1, c0, _fma(x1, b0, _fma(w1, a0, l[q + s]))))
+    r11 = _fma(z1, d1, _fma(y1, c1, _fma(x1, b1, _fma(w1, a1, l[q + s + 1]))))
+    r12 = _fma(z1, d2, _fma(y1, c2, _fma(x1, b2, _fma(w1, a2, l[q + s + 2]))))
+    r13 = _fma(z1, d3, _fma(y1, c3, _fma(x1, b3, _fma(w1, a3, l[q + s + 3]))))
+    r20 = _fma(z2, d0, _fma(y2, c0, _fma(x2, b0, _fma(w2, a0, l[q + 2 * s]))))
+    r21 = _fma(z2, d1, _fma(y2, c1, _fma(x2, b1, _fma(w2, a1, l[q + 2 * s + 1]))))
+    r22 = _fma(z2, d2, _fma(y2, c2, _fma(x2, b2, _fma(w2, a2, l[q + 2 * s + 2]))))
+    r23 = _fma(z2, d3, _fma(y2, c3, _fma(x2, b3, _fma(w2, a3, l[q + 2 * s + 3]))))
+    r30 = _fma(z3, d0, _fma(y3, c0, _fma(x3, b0, _fma(w3, a0, l[q + 3 * s]))))
+    r31 = _fma(z3, d1, _fma(y3, c1, _fma(x3, b1, _fma(w3, a1, l[q + 3 * s + 1]))))
+    r32 = _fma(z3, d2, _fma(y3, c2, _fma(x3, b2, _fma(w3, a2, l[q + 3 * s + 2]))))
+    r33 = _fma(z3, d3, _fma(y3, c3, _fma(x3, b3, _fma(w3, a3, l[q + 3 * s + 3]))))
+    l[q] = r00
+    l[q + 1] = r01
+    l[q + 2] = r02
+    l[q + 3] = r03
+    l[q + s] = r10
+    l[q + s + 1] = r11
+    l[q + s + 2] = r12
+    l[q + s + 3] = r13
+    l[q + 2 * s] = r20
+    l[q + 2 * s + 1] = r21
+    l[q + 2 * s + 2] = r22
+    l[q + 2 * s + 3] = r23
+    l[q + 3 * s] = r30
+    l[q + 3 * s + 1] = r31
+    l[q + 3 * s + 2] = r32
+    l[q + 3 * s + 3] = r33
+
+
 def _tile_cholesky_rows_4(l, o, s, n, columns):
     # As _tile_cholesky_rows for multiples of four: four columns are made, and the rest of the matrix takes in all four at once.
     # What lies above the diagonal in blocks of four that it passes through is written and never read, until it is cleared.
@@ -225,31 +295,34 @@ def _tile_cholesky_rows_4(l, o, s, n, columns):
         l[p + 3 * s + 1] = a31
         l[p + 3 * s + 2] = a32
         l[p + 3 * s + 3] = d3
+        # Four quotients at a time: the four columns are turned into rows of `columns` for it.
         for i in range(f + 4, n):
             q = o + i * s + f
-            x0 = l[q] / d0
-            x1 = _fma(-x0, a10, l[q + 1]) / d1
-            x2 = _fma(-x1, a21, _fma(-x0, a20, l[q + 2])) / d2
-            x3 = _fma(-x2, a32, _fma(-x1, a31, _fma(-x0, a30, l[q + 3]))) / d3
-            l[q] = x0
-            l[q + 1] = x1
-            l[q + 2] = x2
-            l[q + 3] = x3
-            columns[i] = x0
-            columns[n + i] = x1
-            columns[2 * n + i] = x2
-            columns[3 * n + i] = x3
+            columns[i] = l[q]
+            columns[n + i] = l[q + 1]
+            columns[2 * n + i] = l[q + 2]
+            columns[3 * n + i] = l[q + 3]
+        for c in range(b + 1, n // 4):
+            i = 4 * c
+            for e in range(4):
+                columns[i + e] = columns[i + e] / d0
+            for e in range(4):
+                columns[n + i + e] = _fma(-columns[i + e], a10, columns[n + i + e]) / d1
+            for e in range(4):
+                x = _fma(-columns[i + e], a20, columns[2 * n + i + e])
+                columns[2 * n + i + e] = _fma(-columns[n + i + e], a21, x) / d2
+            for e in range(4):
+                x = _fma(-columns[n + i + e], a31, _fma(-columns[i + e], a30, columns[3 * n + i + e]))
+                columns[3 * n + i + e] = _fma(-columns[2 * n + i + e], a32, x) / d3
         for i in range(f + 4, n):
-            q = o + i * s
-            v0 = -columns[i]
-            v1 = -columns[n + i]
-            v2 = -columns[2 * n + i]
-            v3 = -columns[3 * n + i]
-            for c in range(b + 1, (i + 4) // 4):
-                for e in range(4):
-                    j = 4 * c + e
-                    x = _fma(v1, columns[n + j], _fma(v0, columns[j], l[q + j]))
-                    l[q + j] = _fma(v3, columns[3 * n + j], _fma(v2, columns[2 * n + j], x))
+            q = o + i * s + f
+            l[q] = columns[i]
+            l[q + 1] = columns[n + i]
+            l[q + 2] = columns[2 * n + i]
+            l[q + 3] = columns[3 * n + i]
+        for d in range(b + 1, n // 4):
+            for c in range(b + 1, d + 1):
+                _tile_four_by_four(l, o + 4 * d * s + 4 * c, s, columns, 4 * d, 4 * c, n)
     for i in range(n):
         for j in range(i + 1, n):
             l[o + i * s + j] = 0.0
@@ -282,26 +355,20 @@ def _tile_cholesky_columns_4(l, o, s, n):
         l[p + 3 * s + 3] = d3
         at = o + f * s
         for c in range(b + 1, n // 4):
+            i = at + 4 * c
             for e in range(4):
-                i = 4 * c + e
-                x0 = l[at + i] / d0
-                x1 = _fma(-x0, a10, l[at + s + i]) / d1
-                x2 = _fma(-x1, a21, _fma(-x0, a20, l[at + 2 * s + i])) / d2
-                x3 = _fma(-x2, a32, _fma(-x1, a31, _fma(-x0, a30, l[at + 3 * s + i]))) / d3
-                l[at + i] = x0
-                l[at + s + i] = x1
-                l[at + 2 * s + i] = x2
-                l[at + 3 * s + i] = x3
-        for j in range(f + 4, n):
-            v0 = -l[at + j]
-            v1 = -l[at + s + j]
-            v2 = -l[at + 2 * s + j]
-            v3 = -l[at + 3 * s + j]
-            for c in range(j // 4, n // 4):
-                for e in range(4):
-                    i = 4 * c + e
-                    x = _fma(v1, l[at + s + i], _fma(v0, l[at + i], l[o + j * s + i]))
-                    l[o + j * s + i] = _fma(v3, l[at + 3 * s + i], _fma(v2, l[at + 2 * s + i], x))
+                l[i + e] = l[i + e] / d0
+            for e in range(4):
+                l[i + s + e] = _fma(-l[i + e], a10, l[i + s + e]) / d1
+            for e in range(4):
+                x = _fma(-l[i + e], a20, l[i + 2 * s + e])
+                l[i + 2 * s + e] = _fma(-l[i + s + e], a21, x) / d2
+            for e in range(4):
+                x = _fma(-l[i + s + e], a31, _fma(-l[i + e], a30, l[i + 3 * s + e]))
+                l[i + 3 * s + e] = _fma(-l[i + 2 * s + e], a32, x) / d3
+        for d in range(b + 1, n // 4):
+            for c in range(d, n // 4):
+                _tile_four_by_four(l, o + 4 * d * s + 4 * c, s, l, at + 4 * d, at + 4 * c, s)
     for j in range(n):
         for i in range(j):
             l[o + j * s + i] = 0.0

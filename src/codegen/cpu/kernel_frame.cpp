@@ -1,6 +1,8 @@
 // The frame around a CPU kernel's body. One lane: a loop over the threads. W lanes: a loop over groups of W neighbouring
 // threads, with one body for full groups that lie in one row and a masked one for all the rest. Masks hide no latency, and
 // a rest of five threads is not to pay for sixteen: the masked body has as many lanes as a register holds, whatever W is.
+// Over several dimensions rows may be short, and groups of masked threads, which lie in two of them, gather what they read:
+// there are narrower bodies for what a full group leaves of a row, and straight code runs the last few threads one by one.
 // A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
 // costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
 // body only (has_whole_body), then with all W lanes.
@@ -267,31 +269,57 @@ class KernelFrame {
     return b_.CreateSelect(b_.CreateAnd(ends, b_.CreateICmpSLT(in_row, left)), in_row, left);
   }
 
+  /// How wide groups without masks are, widest first. Rows of 27 threads are nothing unusual: what 16 lanes leave of one
+  /// runs by narrower groups, whose accesses are still in line.
+  llvm::SmallVector<int, 3> whole_widths() const {
+    constexpr int kLeast = 4;
+    llvm::SmallVector<int, 3> widths{unit_.lanes};
+    if (rank_ == 1) return widths;
+    for (int width : {natural_lanes(unit_.target), kLeast})
+      if (width < widths.back() && width >= kLeast) widths.push_back(width);
+    return widths;
+  }
+
+  /// The few threads behind the last group of a row, or of the chunk. Tells how many were run.
+  llvm::Value* rest_group(const Position& here, llvm::Value* left) {
+    if (rank_ > 1 && is_straight(kernel_)) {
+      BodyForm one(unit_, 1);
+      return one_lane(here);
+    }
+    llvm::Value* here_left = rank_ > 1 ? left_in_row(here, left, b_.getInt64(std::uint64_t(unit_.lanes))) : left;
+    BodyForm narrow(unit_, std::min(unit_.lanes, natural_lanes(unit_.target)));
+    return masked_group(here, here_left);
+  }
+
   llvm::Value* any_group(const Position& here) {
     llvm::Value* left = b_.CreateSub(end_, here.linear);
     if (!has_whole_body(kernel_)) return masked_group(here, left);
-    llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
-    llvm::Value* fast = b_.CreateICmpSGE(left, width);
-    auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
-    auto* masked = llvm::BasicBlock::Create(unit_.context, "masked", function_);
+    llvm::Value* room = left;  // threads that lie in one row
+    if (rank_ > 1) {
+      llvm::Value* in_row = b_.CreateSub(dims_.back(), here.at.back());
+      room = b_.CreateSelect(b_.CreateICmpSLT(in_row, left), in_row, left);
+    }
     auto* done = llvm::BasicBlock::Create(unit_.context, "group.done", function_);
-    // Also all in one row.
-    if (rank_ > 1) fast = b_.CreateAnd(fast, b_.CreateICmpSLE(b_.CreateAdd(here.at.back(), width), dims_.back()));
-    b_.CreateCondBr(fast, whole, masked);
-    b_.SetInsertPoint(whole);
-    whole_group(here);
-    llvm::BasicBlock* whole_end = b_.GetInsertBlock();
-    b_.CreateBr(done);
-    b_.SetInsertPoint(masked);
-    llvm::Value* here_left = rank_ > 1 ? left_in_row(here, left, width) : left;
-    BodyForm narrow(unit_, std::min(unit_.lanes, natural_lanes(unit_.target)));
-    llvm::Value* few = masked_group(here, here_left);
-    llvm::BasicBlock* masked_end = b_.GetInsertBlock();
-    b_.CreateBr(done);
+    llvm::SmallVector<std::pair<llvm::Value*, llvm::BasicBlock*>, 4> counts;
+    auto end_group = [&](llvm::Value* count) {
+      counts.push_back({count, b_.GetInsertBlock()});
+      b_.CreateBr(done);
+    };
+    for (int width : whole_widths()) {
+      auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
+      auto* fewer = llvm::BasicBlock::Create(unit_.context, "fewer", function_);
+      b_.CreateCondBr(b_.CreateICmpSGE(room, b_.getInt64(std::uint64_t(width))), whole, fewer);
+      b_.SetInsertPoint(whole);
+      {
+        BodyForm form(unit_, width);
+        end_group(whole_group(here));
+      }
+      b_.SetInsertPoint(fewer);
+    }
+    end_group(rest_group(here, left));
     b_.SetInsertPoint(done);
-    llvm::PHINode* count = b_.CreatePHI(unit_.i64, 2);
-    count->addIncoming(width, whole_end);
-    count->addIncoming(few, masked_end);
+    llvm::PHINode* count = b_.CreatePHI(unit_.i64, unsigned(counts.size()));
+    for (const auto& [value, block] : counts) count->addIncoming(value, block);
     return count;
   }
 

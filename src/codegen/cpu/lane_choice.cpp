@@ -303,15 +303,19 @@ std::uint64_t kernel_weight(const ir::Function& function) {
   return total;
 }
 
-/// Few operations without loops and calls: the threads of a rest that run one
-/// by one then take no time that anyone sees.
-bool is_light(const ir::Function& function) {
-  constexpr std::uint64_t kMaxLightWeight = 400;
+bool is_straight(const ir::Function& function) {
   bool straight = true;
   each_op(*function.body, [&](const Op& op) {
     if (op.code == OpCode::for_ || op.code == OpCode::while_ || op.code == OpCode::call) straight = false;
   });
-  return straight && kernel_weight(function) <= kMaxLightWeight;
+  return straight;
+}
+
+/// Few operations without loops and calls: the threads of a rest that run one
+/// by one then take no time that anyone sees.
+bool is_light(const ir::Function& function) {
+  constexpr std::uint64_t kMaxLightWeight = 400;
+  return is_straight(function) && kernel_weight(function) <= kMaxLightWeight;
 }
 
 std::uint64_t words_read(const ir::Function& kernel) {

@@ -9,6 +9,8 @@ namespace weft::codegen {
 /// Scalar operations of the kernel's own body, large composites counted as the loops they become.
 std::uint64_t kernel_weight(const ir::Function& function);
 
+/// Whether there is no loop and no call in it.
+bool is_straight(const ir::Function& function);
 /// True if a few threads more or less take no time that anyone sees: no loop, no call, few operations.
 bool is_light(const ir::Function& function);
 /// Whether it calls a function that runs lane by lane, as walks over trees do: that is where its time goes, not into masks.

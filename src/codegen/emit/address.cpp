@@ -178,7 +178,8 @@ void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
     offset.steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
     return;
   }
-  term.scalar = b.CreateMul(resolved(e, index, index.part.v), term.stride);
+  const bool adds_up = e.W == 1 && !index.wraps && index.value->type == types::i32();
+  term.scalar = b.CreateMul(adds_up ? e.wide_index(index.value) : resolved(e, index, index.part.v), term.stride);
   if (splits && index.known_stride() && is_loop_index(index.value)) term.element = e.to_i64(index.part.v, index.type());
 }
 

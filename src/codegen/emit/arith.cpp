@@ -1,5 +1,8 @@
 // Elementwise operations: arithmetic, bits, rounding and elementary functions, on scalars, composites and blocks.
 // docs/design/ir.md states each meaning; src/ir/scalar_eval.cpp is the same in plain C++ and the tests compare the two.
+#include <algorithm>
+
+#include "analysis/ranges.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
 #include "ir/op_cases.h"
@@ -46,7 +49,32 @@ void Emitter::emit_elementwise(const ir::Op& op) {
                             : nullptr;
     out.push_back(Part{made ? made : arith(op.code, kind, args), linear ? lanes : 0});
   }
+  // Unless it was folded: it may be another operation's then, and stand earlier.
+  auto* made = type->is_scalar() ? llvm::dyn_cast<llvm::BinaryOperator>(out[0].v) : nullptr;
+  if (made && made == &b.GetInsertBlock()->back() && never_overflows(op)) made->setHasNoSignedWrap();
   set(result, std::move(out));
+}
+
+bool Emitter::never_overflows(const ir::Op& op) {
+  if (op.code != OpCode::add && op.code != OpCode::sub && op.code != OpCode::mul) return false;
+  if (W != 1 || !unit.turns || op.result()->type != types::i32()) return false;
+  if (!ranges_) ranges_ = std::make_unique<const analysis::Ranges>(source_);
+  const analysis::Range x = ranges_->of(op.operand(0)), y = ranges_->of(op.operand(1)),
+                        whole = analysis::type_range(ScalarKind::i32);
+  const auto fits = [&](analysis::Wide lo, analysis::Wide hi) { return lo >= whole.lo && hi <= whole.hi; };
+  if (op.code == OpCode::add) return fits(x.lo + y.lo, x.hi + y.hi);
+  if (op.code == OpCode::sub) return fits(x.lo - y.hi, x.hi - y.lo);
+  const auto [lo, hi] = std::minmax({x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi});
+  return fits(lo, hi);
+}
+
+llvm::Value* Emitter::wide_index(const ir::Value* index, int depth) {
+  if (depth == 0 || index->kind != ir::ValueKind::result || !never_overflows(*index->op))
+    return to_i64(base(get(index)[0]), index->type);
+  llvm::Value* x = wide_index(index->op->operand(0), depth - 1);
+  llvm::Value* y = wide_index(index->op->operand(1), depth - 1);
+  if (index->op->code == OpCode::add) return b.CreateNSWAdd(x, y);
+  return index->op->code == OpCode::sub ? b.CreateNSWSub(x, y) : b.CreateNSWMul(x, y);
 }
 
 llvm::Value* Emitter::arith(OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands) {

@@ -284,6 +284,11 @@ class Emitter {
   void emit_elementwise(const ir::Op& op);
   llvm::Value* arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* int_arith(ir::OpCode code, ScalarKind kind, llvm::Value* x, llvm::Value* y);
+  /// W = 1, CPUs: whether a sum, difference or product of two int32 never overflows.
+  bool never_overflows(const ir::Op& op);
+  /// W = 1: an index as i64. What never overflows is added up in 64 bits, as addresses are, so that LLVM sees which elements are
+  /// neighbours in memory.
+  llvm::Value* wide_index(const ir::Value* index, int depth = 8);
   llvm::Value* float_arith(ir::OpCode code, ScalarKind kind, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Value* float_extreme(llvm::Value* better, llvm::Value* x, llvm::Value* y);
   llvm::Value* plain_extreme(bool most, llvm::Value* x, llvm::Value* y);
@@ -505,10 +510,11 @@ class Emitter {
   bool block_uses_known_ = false;
   // Loads and products that wait for their store (emit/rows.cpp).
   llvm::SmallPtrSet<const ir::Op*, 4> deferred_;
-  int guarded_ops_left_ = 300;           // what may still be emitted twice (emit/agreeing_if.cpp)
-  std::vector<bool> used_;               // by value id; made on demand
-  std::vector<llvm::Metadata*> scopes_;  // by parameter (kernels with form.no_overlap)
-  std::vector<bool> read_only_;          // GPU, by parameter: arrays that nobody writes while the kernel runs
+  int guarded_ops_left_ = 300;                      // what may still be emitted twice (emit/agreeing_if.cpp)
+  std::unique_ptr<const analysis::Ranges> ranges_;  // W = 1: of the function's integers; made on demand
+  std::vector<bool> used_;                          // by value id; made on demand
+  std::vector<llvm::Metadata*> scopes_;             // by parameter (kernels with form.no_overlap)
+  std::vector<bool> read_only_;  // GPU, by parameter: arrays that nobody writes while the kernel runs
   friend class CodeUnit;
 };
 

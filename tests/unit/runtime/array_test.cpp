@@ -14,6 +14,27 @@
 namespace weft::runtime {
 namespace {
 
+TEST(Allocator, largeBlocksAreUsedAgainAndZerosAreZeros) {
+  const std::uint64_t size = 3 * kHugeBlock + 5;
+  void* first = host_allocate(size, false);
+  static_cast<char*>(first)[size - 1] = 7;
+  host_free(first, size);
+  auto cleared = host_buffer(size, true);
+  EXPECT_EQ(static_cast<char*>(cleared.get())[size - 1], 0);
+  void* again = host_allocate(size, false);
+  EXPECT_EQ(again, first);
+  // More than is kept, in many sizes: each is whole memory of its own.
+  std::vector<std::pair<void*, std::uint64_t>> blocks;
+  for (std::uint64_t k = 1; k < 40; ++k) blocks.push_back({host_allocate(k * kHugeBlock, false), k * kHugeBlock});
+  for (auto [memory, bytes] : blocks) std::memset(memory, 1, bytes);
+  for (auto [memory, bytes] : blocks) host_free(memory, bytes);
+  for (std::uint64_t k = 1; k < 40; ++k) {
+    auto buffer = host_buffer(k * kHugeBlock, false);
+    std::memset(buffer.get(), 2, k * kHugeBlock);
+  }
+  host_free(again, size);
+}
+
 TEST(Allocator, alignsSmallAndLargeBlocksAndCounts) {
   const AllocatorStats before = host_allocator_stats();
   {

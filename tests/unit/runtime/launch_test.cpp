@@ -63,6 +63,45 @@ std::string launch_error(F f) {
   return "no error";
 }
 
+void call_kernel(std::int64_t begin, std::int64_t end, const void* params, LaunchContext*) {
+  auto* calls = *static_cast<std::atomic<int>* const*>(params);
+  calls->fetch_add(begin < end ? 1 : 0);
+}
+void sleep_kernel(std::int64_t, std::int64_t, const void*, LaunchContext*) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(Launch, whatWasShortRunsInOnePieceUntilItIsLongAgain) {
+  const Limit scope(2);
+  std::atomic<float> seen{0};
+  std::atomic<int> calls{0};
+  std::atomic<int>* params = &calls;
+  KernelCode code = code_of(&call_kernel, 1e4f, 1);  // by its estimate 10 ms
+  code.seen_ns = &seen;
+  ASSERT_GT(plan_launch(code, 1000, 2, {}).chunks, 1);
+  launch(code, &params, {1000});
+  EXPECT_GT(calls.load(), 1);
+  EXPECT_GT(seen.load(), 0.0f);
+  for (int k = 0; k < 64 && seen.load() * 1000 > 10e3f; ++k) launch(code, &params, {1000});
+  ASSERT_LT(seen.load() * 1000, 20e3f);
+  calls = 0;
+  launch(code, &params, {1000});
+  EXPECT_EQ(calls.load(), 1);
+  // Steady launches, and those whose chunks are given, go by the estimate.
+  LaunchOptions steady;
+  steady.steady = true;
+  calls = 0;
+  launch(code, &params, {1000}, steady);
+  EXPECT_GT(calls.load(), 1);
+  // One long launch is enough to go by the cores again.
+  code.entry = &sleep_kernel;
+  launch(code, &params, {1000});
+  code.entry = &call_kernel;
+  calls = 0;
+  launch(code, &params, {1000});
+  EXPECT_GT(calls.load(), 1);
+}
+
 TEST(Launch, everyThreadRunsOnce) {
   const std::vector<std::vector<std::int64_t>> grids = {
       {1}, {2}, {63}, {64}, {65}, {1000003}, {7, 11}, {1, 1, 1, 1}, {3, 5, 7, 11}, {1000, 1, 333}, {2, 99991}};

@@ -7,7 +7,7 @@ import typing
 
 from warp import _weft
 from warp._src.arrays import listeners
-from warp._src.devices.device import CPU, Device, device_at, get_device, synchronize_device
+from warp._src.devices.device import CPU, Device, device_at, get_device, selection, synchronize_device
 from warp._src.kernels.definitions import Kernel
 from warp._src.session import config
 from warp._src.session.logger import tell_launch
@@ -293,6 +293,8 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
     if len(args) > 1:
         raise RuntimeError("launch_tiled() takes one positional argument, the kernel; give the others by keyword")
     dim, block_dim = kwargs.pop("dim"), kwargs.pop("block_dim")
+    if dim.__class__ is int and not selection.find():
+        return launch(*args, dim=dim, block_dim=1, **kwargs)
     extents = list(dim) if hasattr(dim, "__iter__") else [dim]
     if not 1 <= len(extents) <= 3:
         raise RuntimeError(f"launch_tiled() takes a dim of 1 to 3 extents, not {len(extents)}: the block is one more")
