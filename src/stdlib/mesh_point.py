@@ -219,9 +219,9 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
     # stacks of those that still walk, and give back what they find. The order in which faces are met does not matter.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
+    words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
     warp = _warp_at(tree)
-    together = warp == uint32(0xFFFFFFFF)
     lane = _lane()
     # What this lane works at: a point that may be another's, and the best that is known of it.
     x = place[0]
@@ -281,18 +281,20 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
         at_nodes = uint32(32)
         p = vec3(x, y, z)
         while at_nodes > _POINTS_AT_NODES:
-            r, s, t, children = _node_rows(planes, warp, together, word)
             if (word & _LEAF) == uint32(0):
-                left = cast(children[0], uint32)
-                right = cast(children[1], uint32)
+                row = uint64(word) * uint64(4)
+                r = planes[row]
+                s = planes[row + uint64(1)]
+                t = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
                 a = _box_distance(r[0], r[2], s[0], s[2], t[0], t[2], p)
                 b = _box_distance(r[1], r[3], s[1], s[3], t[1], t[3], p)
-                in_a = a <= best and left != uint32(0)
-                in_b = b <= best and right != uint32(0)
+                in_a = a <= best and children[0] != uint32(0)
+                in_b = b <= best and children[1] != uint32(0)
                 b_first = in_b and (not in_a or b < a)
-                word = where(b_first, right, left)
+                word = where(b_first, children[1], children[0])
                 if in_a and in_b:
-                    stack[top] = _stacked(where(b_first, left, right), where(b_first, a, b))
+                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a, b))
                     top += uint32(1)
                 if not in_a and not in_b:
                     word = _NODE_NONE
@@ -300,15 +302,13 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
                         top -= uint32(1)
                         word = _unstacked(stack[top], best)
             at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
-        at_leaf = (word & _LEAF) != uint32(0) and word != _NODE_NONE
-        at = uint32(0)
-        end = uint32(0)
-        if at_leaf:
+        if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
-        while _vote(warp, at != end) != uint32(0):
-            c0, c1, c2 = _face_rows(corners, warp, together, where(at != end, at, uint32(0)))
-            if at != end:
+            while at != end:
+                c0 = corners[at]
+                c1 = corners[at + uint32(1)]
+                c2 = corners[at + uint32(2)]
                 hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
                     # The other fourth words are zero. Asked for, they come along in the same loads.
@@ -318,7 +318,6 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
                         face = number
                         news = True
                 at += uint32(3)
-        if at_leaf:
             word = _NODE_NONE
             while word == _NODE_NONE and top != uint32(0):
                 top -= uint32(1)

@@ -422,6 +422,7 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
     # together: nodes until few of them are at one, then leaves.
     head = _fixed(tree, _TreeHead)
     planes = _fixed(head[0].nodes, vec4)
+    words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
     counted = mode == _COUNT
     found = where(counted, 0, -1)
@@ -438,14 +439,15 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
     stack = empty(shape=(64,), dtype=uint64)  # words, and above them where the ray comes into their boxes
     top = uint32(0)
     warp = _warp()
-    together = _warp_at(tree) == uint32(0xFFFFFFFF)
     while _vote(warp, word != _NODE_NONE) != uint32(0):
         at_nodes = uint32(32)
         while at_nodes > _RAYS_AT_NODES:
-            p, q, r, s = _node_rows(planes, warp, together, word)
             if (word & _LEAF) == uint32(0):
-                left = cast(s[0], uint32)
-                right = cast(s[1], uint32)
+                row = uint64(word) * uint64(4)
+                p = planes[row]
+                q = planes[row + uint64(1)]
+                r = planes[row + uint64(2)]
+                children = words[row + uint64(3)]
                 a_in = _box_entry(
                     where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
                 )
@@ -461,9 +463,9 @@ def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: i
                 in_a = a_in <= a_out
                 in_b = b_in <= b_out
                 b_first = in_b and (not in_a or b_in < a_in)
-                word = where(b_first, right, left)
+                word = where(b_first, children[1], children[0])
                 if in_a and in_b:
-                    stack[top] = _stacked(where(b_first, left, right), where(b_first, a_in, b_in))
+                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a_in, b_in))
                     top += uint32(1)
                 if not in_a and not in_b:
                     word = _NODE_NONE

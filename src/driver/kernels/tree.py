@@ -7,6 +7,7 @@ from typing import Any
 import warp as wp
 
 SMALL = wp.constant(4)  # items of nodes that are not turned: they are most of all, and little is gained there
+LARGE = wp.constant(256)  # items of nodes whose children are turned with them: few nodes, and most of what that gains
 
 
 @wp.func
@@ -257,8 +258,9 @@ def better(
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
     node: int,
+    items: int,
 ):
-    # Turns a node; if that made a difference, its children, which are others now, and the node again.
+    # Turns a node; if that made a difference and it is large, its children, which are others now, and the node again.
     highest = highest_allowed(keys, node)
     step = int(0)
     while step < 4:
@@ -274,7 +276,7 @@ def better(
             turned = turn(keys, ranks, slots, counts_of, parent_of, target, limit)
             if turned and target != node:
                 renew_slot(slots, counts_of, slot)
-            if step == 0 and not turned:
+            if step == 0 and (items < LARGE or not turned):
                 step = 4
         step += 1
 
@@ -340,7 +342,7 @@ def climb_from(
         height = wp.max(height, bits_of(other_high)) + 1
         own = node
         if last - first + 1 > SMALL:
-            better(keys, ranks, slots, counts_of, parent_of, node)
+            better(keys, ranks, slots, counts_of, parent_of, node, last - first + 1)
             height = height_in(slots, node)
         count = counts_in(counts_of, node)
         if is_group(keys, ranks, first, last):  # its root is a node, however few they are

@@ -27,7 +27,7 @@ gpu::CellsArguments arguments_of(const CellsRequest& request, Address cells) {
   return arguments;
 }
 
-std::int64_t blocks_of(const CellsRequest& request) { return (request.count - 1) / gpu::kCellsBlock + 1; }
+std::int64_t blocks_of(const CellsRequest& request) { return (request.count - 1) / gpu::kCellsTile + 1; }
 
 void scan_counts(cuda::Device& device, const CellsRequest& request) {
   device_side::scan(device, {ScalarKind::u32, request.starts, request.starts, 4, 4, request.cell_count() + 1, false});

@@ -26,11 +26,27 @@ std::string element(PtxKernel& k, int argument, const Operand& index) {
   return at(k("mad.wide.u32", index, 4, k("ld.param.u64", at("args", argument))));
 }
 
-/// This thread's number among those of all blocks; those beyond the count go to the end.
-Reg own_index(PtxKernel& k, int count_argument, const std::string& end) {
-  const Reg index = k("mad.lo.u32", k("mov.u32", "%ctaid.x"), k.threads(), k.thread());
-  k.when(k("setp.ge.u32", index, k("ld.param.u32", at("args", count_argument)))).jump(end);
-  return index;
+/// The points of a thread: several, so that what they wait for is under way together.
+struct Items {
+  std::vector<Reg> index, there;  // those beyond the count are the first one again, and not there
+};
+Items own_items(PtxKernel& k, int count_argument) {
+  Items items;
+  const Reg count = k("ld.param.u32", at("args", count_argument));
+  const Reg first = k("mad.lo.u32", k("mov.u32", "%ctaid.x"), kCellsTile, k.thread());
+  for (int i = 0; i < kCellsTile / kCellsBlock; ++i) {
+    const Reg index = k("add.u32", first, i * kCellsBlock);
+    items.there.push_back(k("setp.lt.u32", index, count));
+    items.index.push_back(k("selp.u32", index, 0, items.there.back()));
+  }
+  return items;
+}
+
+/// The elements, of 32 bits, of the array whose address is an argument.
+std::vector<Reg> gather(PtxKernel& k, int argument, const std::vector<Reg>& indices) {
+  std::vector<Reg> out;
+  for (const Reg& index : indices) out.push_back(k("ld.global.u32", element(k, argument, index)));
+  return out;
 }
 
 }  // namespace
@@ -39,34 +55,49 @@ std::string find_cells_ptx(const std::string& name, ScalarKind kind, CellsFor pu
   const bool ordered = purpose == CellsFor::ordered_sort;
   PtxKernel k(name, sizeof(CellsArguments), kCellsBlock);
   const NumberText number = number_text(kind);
-  const std::string done = k.label();
-  const Reg index = own_index(k, 48, done);
-  Reg point = index;
-  if (ordered) point = k("ld.global.u32", element(k, 8, index));
-  const Reg place = k("mad.wide.u32", point, 3 * number.bytes, k("ld.param.u64", at("args")));
+  const Items items = own_items(k, 48);
+  const std::size_t count = items.index.size();
+  const std::vector<Reg> points = ordered ? gather(k, 8, items.index) : items.index;
+  std::vector<Reg> values;
+  for (const Reg& point : points) {
+    const Reg place = k("mad.wide.u32", point, 3 * number.bytes, k("ld.param.u64", at("args")));
+    for (int axis = 0; axis < 3; ++axis) {
+      values.push_back(k.reg(8 * number.sum_bytes));
+      load_number(k, kind, values.back(), at(place, axis * number.bytes));
+    }
+  }
   Reg inverse = k("ld.param.f64", at("args", 40));
   if (number.type == "f32") inverse = k("cvt.rn.f32.f64", inverse);
-  std::vector<Reg> along;
-  for (int axis = 0; axis < 3; ++axis) {
-    const Reg value = k.reg(8 * number.sum_bytes), extent = k("ld.param.u32", at("args", 52 + 4 * axis));
-    load_number(k, kind, value, at(place, axis * number.bytes));
-    along.push_back(along_axis(k, kind, value, inverse, extent));
+  std::vector<Reg> extents, cells;
+  for (int axis = 0; axis < 3; ++axis) extents.push_back(k("ld.param.u32", at("args", 52 + 4 * axis)));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<Reg> along;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      along.push_back(along_axis(k, kind, values[3 * i + axis], inverse, extents[axis]));
+    const Reg row = k("mad.lo.u32", along[2], extents[1], along[1]);
+    cells.push_back(k("mad.lo.u32", row, extents[0], along[0]));
+    k.when(items.there[i]).run("st.global.u32", element(k, 16, items.index[i]), cells[i]);
+    // Without an order the sort makes the numbers of points itself.
+    if (ordered) k.when(items.there[i]).run("st.global.u32", element(k, 24, items.index[i]), points[i]);
   }
-  const Reg row = k("mad.lo.u32", along[2], k("ld.param.u32", at("args", 56)), along[1]);
-  const Reg cell = k("mad.lo.u32", row, k("ld.param.u32", at("args", 52)), along[0]);
-  k.run("st.global.u32", element(k, 16, index), cell);
-  // Without an order the sort makes the numbers of points itself.
-  if (ordered) k.run("st.global.u32", element(k, 24, index), point);
-  if (purpose == CellsFor::places) {
-    const Reg rank = k("atom.global.add.u32", element(k, 32, cell), 1);
-    k.run("st.global.u32", element(k, 64, index), rank);
-    k.when(k("setp.ne.u32", rank, CellsRequest::kCrowd)).jump(done);
+  if (purpose != CellsFor::places) {
+    for (std::size_t i = 0; i < count; ++i)
+      k.when(items.there[i]).run("red.global.add.u32", element(k, 32, cells[i]), 1);
+    return k.text();
+  }
+  std::vector<Reg> ranks;
+  for (std::size_t i = 0; i < count; ++i) {
+    ranks.push_back(k("mov.u32", 0));
+    k.when(items.there[i]).set(ranks[i], "atom.global.add.u32", element(k, 32, cells[i]), 1);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    k.when(items.there[i]).run("st.global.u32", element(k, 64, items.index[i]), ranks[i]);
+    const std::string next = k.label();
+    k.when(k("setp.ne.u32", ranks[i], CellsRequest::kCrowd)).jump(next);
     const Reg crowd = k("atom.global.add.u32", at(k("ld.param.u64", at("args", 72))), 1);
-    k.run("st.global.u32", element(k, 72, k("add.u32", crowd, 1)), cell);
-  } else {
-    k.run("red.global.add.u32", element(k, 32, cell), 1);
+    k.run("st.global.u32", element(k, 72, k("add.u32", crowd, 1)), cells[i]);
+    k.place(next);
   }
-  k.place(done);
   return k.text();
 }
 
@@ -77,39 +108,44 @@ constexpr int kCells = 0, kRanks = 8, kStarts = 16, kMixed = 24, kNumbers = 32, 
 
 std::string place_points_ptx(const std::string& name) {
   PtxKernel k(name, sizeof(PlacesArguments), kCellsBlock);
-  const std::string done = k.label();
-  const Reg index = own_index(k, kCount, done);
-  const Reg start = k("ld.global.u32", element(k, kStarts, k("ld.global.u32", element(k, kCells, index))));
-  const Reg rank = k("ld.global.u32", element(k, kRanks, index));
-  k.run("st.global.u32", element(k, kMixed, k("add.u32", start, rank)), index);
-  k.place(done);
+  const Items items = own_items(k, kCount);
+  const std::vector<Reg> cells = gather(k, kCells, items.index), ranks = gather(k, kRanks, items.index);
+  const std::vector<Reg> starts = gather(k, kStarts, cells);
+  for (std::size_t i = 0; i < items.index.size(); ++i)
+    k.when(items.there[i])
+        .run("st.global.u32", element(k, kMixed, k("add.u32", starts[i], ranks[i])), items.index[i]);
   return k.text();
 }
 
 std::string order_cells_ptx(const std::string& name) {
   PtxKernel k(name, sizeof(PlacesArguments), kCellsBlock);
-  const std::string done = k.label(), loop = k.label(), counted = k.label();
-  const Reg index = own_index(k, kCount, done);
-  const Reg number = k("ld.global.u32", element(k, kMixed, index));
-  const Reg cell = k("ld.global.u32", element(k, kCells, number));
-  const Reg start = k("ld.global.u32", element(k, kStarts, cell));
-  const Reg end = k("ld.global.u32", element(k, kStarts, k("add.u32", cell, 1)));
-  k.when(k("setp.gt.u32", k("sub.u32", end, start), CellsRequest::kCrowd)).jump(done);
-  const Reg to = k("mov.u32", start), next = k("mov.u32", start);
-  const Reg from = k("mad.wide.u32", start, 4, k("ld.param.u64", at("args", kMixed)));
-  // Four at a time, so that their loads are under way together.
-  k.place(loop);
-  std::vector<Reg> others;
-  for (int i = 0; i < 4; ++i) {
-    others.push_back(k("mov.u32", -1));  // comes before nobody
-    k.when(k("setp.lt.u32", k("add.u32", next, i), end)).set(others.back(), "ld.global.u32", at(from, 4 * i));
+  const Items items = own_items(k, kCount);
+  const std::vector<Reg> numbers = gather(k, kMixed, items.index), cells = gather(k, kCells, numbers);
+  const std::vector<Reg> starts = gather(k, kStarts, cells);
+  std::vector<Reg> behind;
+  for (const Reg& cell : cells) behind.push_back(k("add.u32", cell, 1));
+  const std::vector<Reg> ends = gather(k, kStarts, behind);
+  const Reg mixed = k("ld.param.u64", at("args", kMixed));
+  for (std::size_t i = 0; i < items.index.size(); ++i) {
+    const std::string loop = k.label(), next_item = k.label();
+    const Reg number = numbers[i], start = starts[i], end = ends[i];
+    k.unless(items.there[i]).jump(next_item);
+    k.when(k("setp.gt.u32", k("sub.u32", end, start), CellsRequest::kCrowd)).jump(next_item);
+    const Reg to = k("mov.u32", start), next = k("mov.u32", start), from = k("mad.wide.u32", start, 4, mixed);
+    // Four at a time, so that their loads are under way together.
+    k.place(loop);
+    std::vector<Reg> others;
+    for (int turn = 0; turn < 4; ++turn) {
+      others.push_back(k("mov.u32", -1));  // comes before nobody
+      k.when(k("setp.lt.u32", k("add.u32", next, turn), end)).set(others.back(), "ld.global.u32", at(from, 4 * turn));
+    }
+    for (const Reg& other : others) k.when(k("setp.lt.u32", other, number)).set(to, "add.u32", to, 1);
+    k.set(next, "add.u32", next, 4);
+    k.set(from, "add.u64", from, 16);
+    k.when(k("setp.lt.u32", next, end)).jump(loop);
+    k.run("st.global.u32", element(k, kNumbers, to), number);
+    k.place(next_item);
   }
-  for (const Reg& other : others) k.when(k("setp.lt.u32", other, number)).set(to, "add.u32", to, 1);
-  k.set(next, "add.u32", next, 4);
-  k.set(from, "add.u64", from, 16);
-  k.when(k("setp.lt.u32", next, end)).jump(loop);
-  k.run("st.global.u32", element(k, kNumbers, to), number);
-  k.place(done);
   return k.text();
 }
 

@@ -8,6 +8,7 @@
 namespace weft::geometry::gpu {
 
 inline constexpr int kCellsBlock = 256;
+inline constexpr int kCellsTile = 4 * kCellsBlock;  // points of a block
 /// Writes the cell of each point, and adds it to its cell's count, which is zero before.
 struct CellsArguments {
   cuda::DevicePtr points = 0, order = 0, cells = 0, numbers = 0, counts = 0;
