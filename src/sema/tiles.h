@@ -268,14 +268,17 @@ class Tiles {
   void note_wild(Row& row, ir::Value* wild);
   ir::Value* tame(ir::OpCode code, std::initializer_list<ir::Value*> operands);
   bool has_tame(const Type* type) const;
-  /// The Cholesky factor of what the lower triangle has, in place, and zeros in the upper one.
-  void factor_by_rows(const Window& w);
+  /// The Cholesky factor of what the lower triangle has, and zeros in the upper one; `to` may be `from`.
+  void factor_by_rows(const Window& from, const Window& to);
+  /// The tile, or a copy of it in which threads that each have a row don't meet in a bank.
+  Window apart(const Window& w);
   /// The row's number of a system's solution, inside of by_rows.
   ir::Value* substitute_by_rows(Row& row, const System& system, ir::Value* side);
   /// One right side through one system after the other; `to` may be `from`.
   void solve_by_rows(const Window& from, const Window& to, std::span<const System> systems);
-  /// The same for several right sides, a thread for each, which keeps it in registers.
-  void solve_by_columns(const Window& from, const Window& to, std::span<const System> systems);
+  /// Several right sides of few rows through a system, a thread for each, which keeps it in registers.
+  static constexpr std::int64_t kMostInRegisters = 16;
+  void solve_by_columns(const Window& from, const Window& to, const System& system);
 
   // Fourier transforms (tiles_fft.cpp)
   Entity form_fft(std::string_view name, const std::vector<Argument>& args);

@@ -271,15 +271,20 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   if (threads_ > 1 && !writes_once()) {
     const std::int64_t n = a.type->shape[0];
-    const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
-    const Shape& strides = work.type->strides;
     if (fits_warp(n)) {
+      const Window work = apart(a), target = inplace ? a : make(a.type->element, a.type->shape);
+      const Window made = work.data == a.data ? target : work;
       // The upper triangle is the lower one of the transpose.
-      const Window rows = view(work, work.type->shape, {strides[upper], strides[!upper]}, work.offset);
-      factor_by_rows(rows);
-      copy(work, target);
+      const auto turned = [&](const Window& w) {
+        const Shape& s = w.type->strides;
+        return upper ? view(w, w.type->shape, {s[1], s[0]}, w.offset) : w;
+      };
+      factor_by_rows(turned(work), turned(made));
+      if (made.data != target.data) copy(made, target);
       return inplace ? Entity::nothing() : fresh(target);
     }
+    const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
+    const Shape& strides = work.type->strides;
     library_call("_tile_cholesky_block",
                  {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n), thread(), thread_count()});
     each({n, n}, [&](Coords at) {  // nothing on the other side of the diagonal
@@ -346,11 +351,12 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
   const bool step = is_step(n * n * columns), once = writes_once() && !step;
   const Window own = inplace && may_overlap(t, y) ? copy_of(t) : t;
-  const Window matrix_memory = threads_ > 1 && columns == 1 && !writes_once() ? with_long_rows(t)
+  const Window matrix_memory = columns == 1 && fits_warp(n)                  ? apart(own)
+                               : threads_ > 1 && columns == 1 && !writes_once() ? with_long_rows(t)
                                : step                                         ? alone(own, t.type->element)
                                                                               : own;
   const bool given_upper = *mode == "upper";
-  if (fits_warp(n)) {
+  if (fits_warp(n) && (columns == 1 || n <= kMostInRegisters)) {
     const auto turned = [&](bool swap) {
       const Shape& s = matrix_memory.type->strides;
       return swap ? view(matrix_memory, t.type->shape, {s[1], s[0]}, matrix_memory.offset) : matrix_memory;
@@ -364,7 +370,11 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
     if (columns == 1)
       solve_by_rows(y, target, systems);
     else
-      solve_by_columns(y, target, systems);
+      for (const System& system : systems) {
+        solve_by_columns(&system == &systems[0] ? y : target, target, system);
+        // Of two systems with the same numbers LLVM would keep all of them in registers from one to the other.
+        if (&system != &systems.back()) b_.op_typed(OpCode::barrier, {}, {});
+      }
     return inplace ? Entity::nothing() : fresh(target);
   }
   const auto solve = [&](const Window& from, const Window& to, bool is_upper, bool transposed) {

@@ -95,13 +95,13 @@ constexpr std::uint64_t kLeastDividend = 2 * ((127 - 90) << 23) - 1;
 
 }  // namespace
 
-void Tiles::factor_by_rows(const Window& w) {
-  const std::int64_t n = w.type->shape[0];
-  const Type* const type = w.type->element;
+void Tiles::factor_by_rows(const Window& from, const Window& to) {
+  const std::int64_t n = from.type->shape[0];
+  const Type* const type = from.type->element;
   by_rows(n, [&](Row& row) {
     // Numbers right of the diagonal are computed, too, and nobody reads them.
     const auto at = [&](std::int64_t column) { return std::array{row.number, i32(column)}; };
-    std::vector<ir::Value*> own = in_row(n, n, type, [&](std::int64_t j) { return get(w, at(j)); });
+    std::vector<ir::Value*> own = in_row(n, n, type, [&](std::int64_t j) { return get(from, at(j)); });
     ir::Value* const zero = f_.function_.zero(type);
     ir::Value *diagonal = f_.function_.constant_float(type, 1.0), *least = b_.constant(types::u32(), 0xffffffff);
     for (std::int64_t k = 0; k < n; ++k) {
@@ -123,18 +123,24 @@ void Tiles::factor_by_rows(const Window& w) {
     const auto store = [&] {
       for (std::int64_t j = 0; j < n; ++j) {
         ir::Value* const below = b_.binary(OpCode::gt, row.number, i32(j));
-        put(w, at(j), b_.select(below, own[j], zero));
+        put(to, at(j), b_.select(below, own[j], zero));
       }
-      put(w, std::array{row.number, row.number}, diagonal);
+      put(to, std::array{row.number, row.number}, diagonal);
     };
     const auto again = [&] {
       std::vector<ir::Value*> values;
-      pass(w, values);
+      pass(from, values);
+      pass(to, values);
       values.insert(values.end(), {i32(n), row.warp, row.thread});
       own_call("_tile_cholesky_warp", values);
     };
     end_rows(n, row, store, again);
   });
+}
+
+Tiles::Window Tiles::apart(const Window& w) {
+  // Short rows without gaps are read and written four numbers at a time.
+  return w.type->shape[0] <= kMostInRegisters && w.type->contiguous ? w : with_long_rows(w);
 }
 
 ir::Value* Tiles::substitute_by_rows(Row& row, const System& system, ir::Value* side) {
@@ -185,23 +191,21 @@ void Tiles::solve_by_rows(const Window& from, const Window& to, std::span<const 
   });
 }
 
-void Tiles::solve_by_columns(const Window& from, const Window& to, std::span<const System> systems) {
+void Tiles::solve_by_columns(const Window& from, const Window& to, const System& system) {
   const std::int64_t n = from.type->shape[0];
+  const auto place = [&](std::int64_t step) { return system.upper ? n - 1 - step : step; };
   share(from.type->shape[1], [&](ir::Value* column) {
     const auto at = [&](std::int64_t row) { return std::array{i32(row), column}; };
     std::vector<ir::Value*> side;
     for (std::int64_t i = 0; i < n; ++i) side.push_back(get(from, at(i)));
-    for (const System& system : systems) {
-      const auto place = [&](std::int64_t step) { return system.upper ? n - 1 - step : step; };
-      for (std::int64_t step = 0; step < n; ++step) {
-        const std::int64_t i = place(step);
-        for (std::int64_t before = 0; before < step; ++before) {
-          const std::int64_t j = place(before);
-          ir::Value* const factor = b_.unary(OpCode::neg, get(system.matrix, std::array{i32(i), i32(j)}));
-          side[i] = b_.ternary(OpCode::fma, factor, side[j], side[i]);
-        }
-        side[i] = b_.binary(OpCode::div, side[i], get(system.matrix, std::array{i32(i), i32(i)}));
+    for (std::int64_t step = 0; step < n; ++step) {
+      const std::int64_t i = place(step);
+      for (std::int64_t before = 0; before < step; ++before) {
+        const std::int64_t j = place(before);
+        ir::Value* const factor = b_.unary(OpCode::neg, get(system.matrix, std::array{i32(i), i32(j)}));
+        side[i] = b_.ternary(OpCode::fma, factor, side[j], side[i]);
       }
+      side[i] = b_.binary(OpCode::div, side[i], get(system.matrix, std::array{i32(i), i32(i)}));
     }
     for (std::int64_t i = 0; i < n; ++i) put(to, at(i), side[i]);
   });

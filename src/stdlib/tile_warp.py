@@ -8,10 +8,13 @@ def _tile_rows_of_warp(warp, rows, thread):
     return int(bit_count(_vote(warp, thread < rows)))
 
 
-def _tile_cholesky_warp(l, o, r, c, rows, warp, thread):
-    # In place; zeros right of the diagonal.
+def _tile_cholesky_warp(a, ao, a0, a1, l, o, r, c, rows, warp, thread):
+    # l may be a; zeros right of the diagonal.
     n = _tile_rows_of_warp(warp, rows, thread)
     at = o + thread * r
+    if thread < n:
+        for j in range(n):
+            l[at + j * c] = a[ao + thread * a0 + j * a1]
     for k in range(n):
         v = l.dtype(0.0)
         if thread < n:

@@ -277,3 +277,58 @@ def test_gradients_of_functions_of_tiles_are_a_blocks():
         return
     with pytest.raises(Exception, match="that of a whole block"):
         run(k, y)
+
+
+def small_systems(n: int, real) -> np.ndarray:
+    """Matrices for which a warp's short way of dividing serves, and such for which it doesn't."""
+    r = rng.normal(size=(n, n))
+    plain = r @ r.T / n + np.eye(n)
+    tiny, huge = (1e-33, 1e33) if real is np.float32 else (1e-290, 1e290)
+    mixed = np.eye(n)
+    mixed[1:, 0] = 1e-36 if real is np.float32 else 1e-300
+    indefinite = plain.copy()
+    indefinite[n - 1, n - 1] = -1.0
+    flat = np.ones((n, n))  # its second pivot is zero
+    return np.array([plain, plain * tiny, plain * huge, np.diag(-np.zeros(n) + 4.0), mixed, indefinite, flat], dtype=real)
+
+
+@pytest.mark.parametrize("mode", ["lower", "upper"])
+@pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
+@pytest.mark.parametrize("n", [2, 5, 16, 19, 32])
+def test_small_systems_have_the_bits_of_the_cpu(n, dtype, mode):
+    """One warp does them in registers; every number takes its updates in the same order."""
+
+    @wp.kernel(enable_backward=False)
+    def k(a: wp.array3d(dtype=dtype), b: wp.array2d(dtype=dtype), f: wp.array3d(dtype=dtype), x: wp.array3d(dtype=dtype)):
+        i = wp.tid()
+        m = wp.tile_load(a[i], shape=(n, n))
+        y = wp.tile_load(b[i], shape=n)
+        l = wp.tile_cholesky(m, fill_mode=mode)
+        wp.tile_store(f[i], l)
+        wp.tile_store(x[i, 0], wp.tile_cholesky_solve(l, y, fill_mode=mode))
+        wp.tile_cholesky_inplace(m, fill_mode=mode)
+        if wp.static(mode == "lower"):
+            wp.tile_lower_solve_inplace(m, y)
+            wp.tile_upper_solve_inplace(wp.tile_transpose(m), y)
+        else:
+            wp.tile_lower_solve_inplace(wp.tile_transpose(m), y)
+            wp.tile_upper_solve_inplace(m, y)
+        wp.tile_store(x[i, 1], y)
+
+    real = np.float32 if dtype is wp.float32 else np.float64
+    a = small_systems(n, real)
+    b = rng.normal(size=(len(a), n)).astype(real)
+    b[3, 0] = -0.0
+    found = []
+    for device in ("cpu", wp.get_device()):
+        f, x = wp.zeros(a.shape, dtype=dtype, device=device), wp.zeros((len(a), 2, n), dtype=dtype, device=device)
+        inputs = [wp.array(a, dtype=dtype, device=device), wp.array(b, dtype=dtype, device=device), f, x]
+        wp.launch_tiled(k, dim=len(a), inputs=inputs, block_dim=BLOCK, device=device)
+        found.append((f.numpy(), x.numpy()))
+    for on_cpu, here in zip(*found):
+        same = (on_cpu == here) & (np.signbit(on_cpu) == np.signbit(here)) | np.isnan(on_cpu) & np.isnan(here)
+        assert same.all(), np.argwhere(~same)
+    f, x = found[1]
+    assert np.isnan(f[5, n - 1, n - 1]) and np.isnan(x[5]).any() and f[6, 1, 1] == 0
+    np.testing.assert_allclose(x[0, 0], np.linalg.solve(a[0].astype(float), b[0]), rtol=1e-3, atol=1e-4)
+    np.testing.assert_array_equal(x[:, 0], x[:, 1])
