@@ -166,11 +166,16 @@ class CostNote {
   Clock::time_point start_;
 };
 
-/// Whether launches before say that this one is short, whatever the estimate says.
-bool was_short(const KernelCode& code, std::int64_t total, const LaunchOptions& options) {
-  if (options.steady || options.chunk_threads > 0 || code.opaque) return false;
-  const double seen = seen_cost(code, double(total));
-  return seen > 0 && seen < kMinChunkNs;
+/// How a launch is cut by what launches before took, where that says something else than the estimate: which counts all branches,
+/// whether threads go there or not, and every loop once.
+void heed_launches_before(const KernelCode& code, int threads, const LaunchOptions& options, LaunchPlan& plan) {
+  if (options.steady || options.chunk_threads > 0 || code.opaque || threads == 1) return;
+  const double seen = seen_cost(code, double(plan.total));
+  if (plan.chunks > 1 && seen > 0 && seen < kMinChunkNs) plan = {plan.total, plan.total, 1, true};
+  if (!plan.is_short || seen < 3 * kMinChunkNs) return;
+  KernelCode known = code;
+  known.ns_per_thread = float(seen / double(plan.total));
+  plan = plan_launch(known, plan.total, threads, options);
 }
 
 }  // namespace
@@ -229,7 +234,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   int threads = options.serial ? 1 : thread_count();
   if (options.max_threads > 0) threads = std::min(threads, options.max_threads);
   LaunchPlan plan = plan_launch(code, total, threads, options);
-  if (plan.chunks > 1 && was_short(code, total, options)) plan = {total, total, 1, true};
+  heed_launches_before(code, threads, options, plan);
 
   ErrorRecord error;
   // Chunk by chunk in the order of threads, whoever was done first.

@@ -295,31 +295,20 @@ def _tile_cholesky_rows_4(l, o, s, n, columns):
         l[p + 3 * s + 1] = a31
         l[p + 3 * s + 2] = a32
         l[p + 3 * s + 3] = d3
-        # Four quotients at a time: the four columns are turned into rows of `columns` for it.
         for i in range(f + 4, n):
             q = o + i * s + f
-            columns[i] = l[q]
-            columns[n + i] = l[q + 1]
-            columns[2 * n + i] = l[q + 2]
-            columns[3 * n + i] = l[q + 3]
-        for c in range(b + 1, n // 4):
-            i = 4 * c
-            for e in range(4):
-                columns[i + e] = columns[i + e] / d0
-            for e in range(4):
-                columns[n + i + e] = _fma(-columns[i + e], a10, columns[n + i + e]) / d1
-            for e in range(4):
-                x = _fma(-columns[i + e], a20, columns[2 * n + i + e])
-                columns[2 * n + i + e] = _fma(-columns[n + i + e], a21, x) / d2
-            for e in range(4):
-                x = _fma(-columns[n + i + e], a31, _fma(-columns[i + e], a30, columns[3 * n + i + e]))
-                columns[3 * n + i + e] = _fma(-columns[2 * n + i + e], a32, x) / d3
-        for i in range(f + 4, n):
-            q = o + i * s + f
-            l[q] = columns[i]
-            l[q + 1] = columns[n + i]
-            l[q + 2] = columns[2 * n + i]
-            l[q + 3] = columns[3 * n + i]
+            x0 = l[q] / d0
+            x1 = _fma(-x0, a10, l[q + 1]) / d1
+            x2 = _fma(-x1, a21, _fma(-x0, a20, l[q + 2])) / d2
+            x3 = _fma(-x2, a32, _fma(-x1, a31, _fma(-x0, a30, l[q + 3]))) / d3
+            l[q] = x0
+            l[q + 1] = x1
+            l[q + 2] = x2
+            l[q + 3] = x3
+            columns[i] = x0
+            columns[n + i] = x1
+            columns[2 * n + i] = x2
+            columns[3 * n + i] = x3
         for d in range(b + 1, n // 4):
             for c in range(b + 1, d + 1):
                 _tile_four_by_four(l, o + 4 * d * s + 4 * c, s, columns, 4 * d, 4 * c, n)

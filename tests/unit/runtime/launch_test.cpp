@@ -93,6 +93,17 @@ TEST(Launch, whatWasShortRunsInOnePieceUntilItIsLongAgain) {
   calls = 0;
   launch(code, &params, {1000}, steady);
   EXPECT_GT(calls.load(), 1);
+  // What looks short and takes long is cut as well.
+  std::atomic<float> long_ones{1e4f};
+  KernelCode other = code_of(&call_kernel, 10, 1);
+  other.seen_ns = &long_ones;
+  ASSERT_EQ(plan_launch(other, 1000, 2, {}).chunks, 1);
+  calls = 0;
+  launch(other, &params, {1000});
+  EXPECT_GT(calls.load(), 1);
+  calls = 0;
+  launch(other, &params, {1000}, steady);
+  EXPECT_EQ(calls.load(), 1);
   // One long launch is enough to go by the cores again.
   code.entry = &sleep_kernel;
   launch(code, &params, {1000});
