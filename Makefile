@@ -128,9 +128,9 @@ sanitized-units: configure-asan
 stress: build  ## threads and leaks of the Python package in full: a minute of threads, 2,000 kernels of each form
 	WEFT_STRESS=1 ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -L '^stress$$'
 
-soak: package  ## geometry in full: 40 meshes with a million queries each, 10^8 rays at edges, 10^4 changes, 10^5 open queries
+soak: package  ## geometry and random tile programs in full: 40 meshes with a million queries each, 10^8 rays at edges, 800 programs
 	@cd tests/python && WEFT_SOAK=1 PYTHONPATH="$(CURDIR)/python" $(PACKAGE_PYTHON) -m pytest -q -p no:cacheprovider \
-	  test_geometry_soak.py test_geometry_limits.py test_geometry_input.py test_fake_driver.py
+	  test_geometry_soak.py test_geometry_limits.py test_geometry_input.py test_fake_driver.py test_tile_programs.py
 
 check: setup  ## format, layers, file sizes, file headers, text, clang-tidy
 	@$(MAKE) -k NO_INSTALL=1 check-format check-rules check-tidy

@@ -146,6 +146,24 @@ void BlockMemory::place() {
     }
 }
 
+std::vector<std::pair<const Op*, std::uint32_t>> BlockMemory::at_most() const {
+  std::vector<std::pair<const Op*, std::uint32_t>> out;
+  std::uint64_t most = 0;
+  for (const Piece& made : pieces_) {  // the most is reached where one begins
+    std::vector<std::pair<const Op*, std::uint32_t>> alive;
+    std::uint64_t bytes = 0;
+    for (const Piece& piece : pieces_) {
+      if (piece.first > made.first || piece.last < made.first) continue;
+      alive.emplace_back(piece.local, piece.size);
+      bytes += piece.size;
+    }
+    if (bytes <= most) continue;
+    most = bytes;
+    out = std::move(alive);
+  }
+  return out;
+}
+
 BlockMemory::Set BlockMemory::together(const Set& pieces) const {
   Set out = pieces;
   for (std::size_t k = 0; k < shares_.size(); ++k)

@@ -28,6 +28,8 @@ class BlockMemory {
   std::uint32_t offset_of(const ir::Op& local) const { return pieces_[number_of(local)].offset; }
   /// Bytes of all of it.
   std::uint32_t bytes() const { return bytes_; }
+  /// The pieces that live at once where they are most, with their bytes.
+  std::vector<std::pair<const ir::Op*, std::uint32_t>> at_most() const;
 
  private:
   struct Piece {

@@ -24,7 +24,6 @@ namespace {
 
 constexpr double kSeenLongNs = 20000;  // launches that took so long are to let other Python threads run the next time
 constexpr int kLongInARow = 3;
-constexpr int kUsualBlock = 256;        // threads of a block that share memory, where a launch does not say
 constexpr double kReleaseGilNs = 5000;  // launches known to be shorter keep the GIL: taking it back can cost more
 
 driver::CompileOptions options_from(nb::dict d) {
@@ -170,7 +169,9 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
     return ready ? *ready : one.build(signature, form, device);
   };
   // One whose threads share memory is made for the blocks that launches have by themselves.
-  const auto with_block = [&]() -> const driver::KernelVariant& { return make(*kernel.with_block(kUsualBlock, true)); };
+  const auto with_block = [&]() -> const driver::KernelVariant& {
+    return make(static_cast<PythonKernel&>(*kernel.with_block(driver::kUsualBlock, true)));
+  };
   if (device && kernel.shares_memory().value_or(false)) return with_block();
   try {
     return make(kernel);
@@ -181,7 +182,10 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
 }
 
 /// The code of a kernel without generic parameters on a GPU.
-const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) { return *build(kernel, {}, 1, place).binary->gpu(); }
+const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) {
+  const auto rank = std::size_t(sema::scan(*kernel.decl().def).tid_names);
+  return *build(kernel, {}, rank, place).binary->gpu();
+}
 
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
@@ -243,29 +247,13 @@ bool PythonKernel::note_meaning(const driver::KernelSignature& signature) {
   return meanings_.try_emplace(&signature, now.text).first->second == now.text;
 }
 
-std::shared_ptr<PythonKernel> PythonKernel::with_block(int block, bool rows) {
-  std::lock_guard lock(mutex_);
-  std::shared_ptr<PythonKernel>& made = with_blocks_[{block, rows}];
-  if (!made) {
-    driver::CompileOptions options = this->options();
-    options.gpu.block = block;
-    options.gpu.rows = rows;
-    made = std::make_shared<PythonKernel>(shared_decl(), std::move(options), source_hash(), interprets(), name());
-    made->set_shares_memory(true);
-    made->set_names_may_change(names_may_change());
-    made->set_module_disables_backward(module_disables_backward());
-  }
-  return made;
+std::shared_ptr<driver::Kernel> PythonKernel::under(driver::CompileOptions options) const {
+  return std::make_shared<PythonKernel>(shared_decl(), std::move(options), source_hash(), interprets(), name());
 }
 
-std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, const LaunchPlace& place,
+std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, LaunchPlace& place,
                                          std::span<const std::int64_t> dims) {
-  if (!place.device || kernel->options().gpu.block || !kernel->shares_memory().value_or(false)) return kernel;
-  const int block = place.gpu.block_dim > 0 ? place.gpu.block_dim : kUsualBlock;
-  if (block > ir::kMaxBlock)
-    throw runtime::LaunchError("kernel '" + kernel->name() + "': a block has 1 to " + std::to_string(ir::kMaxBlock) +
-                               " threads, block_dim is " + std::to_string(block));
-  return kernel->with_block(block, dims.back() == block);
+  return std::static_pointer_cast<PythonKernel>(driver::kernel_for(kernel, place, dims));
 }
 
 const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signature, driver::LaunchForm form,

@@ -242,7 +242,6 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
     kernel->set_shares_memory(true);
   }
   const std::shared_ptr<PythonKernel> for_block = kernel_for(kernel, place, dims);
-  place.gpu.block_dim = for_block->options().gpu.block;
   launch_as(for_block, dims, inputs, outputs, place, tape);
 }
 
@@ -254,7 +253,6 @@ void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, P
   const ArgumentList args(arguments, Py_None), given(gradients, Py_None);
   if (place.device) asked->find_shares_memory(signature_for(*asked, args), dims.size());
   const std::shared_ptr<PythonKernel> kernel = kernel_for(asked, place, dims);
-  if (kernel != asked) place.gpu.block_dim = kernel->options().gpu.block;
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;

@@ -48,22 +48,20 @@ class __attribute__((visibility("hidden"))) PythonKernel final : public driver::
   void run_unlocked(const std::function<void(const runtime::LaunchOptions&)>& work) override;
   void warn(const std::string& text) const override;
 
-  /// The same kernel for blocks of so many threads, which share memory; `rows`: blocks are the rows of the grid.
-  std::shared_ptr<PythonKernel> with_block(int block, bool rows);
-
   std::shared_ptr<RecentLaunch> recent;  // guarded by the GIL; null without one
 
  private:
+  std::shared_ptr<driver::Kernel> under(driver::CompileOptions options) const override;
+
   std::mutex mutex_;                    // guards the rest
   std::optional<Hash128> fingerprint_;  // what the text and its names meant when forms were built
   bool mixed_ = false;                  // forms were built under different meanings
   /// By signature: what the kernel's names stood for when its first form was built.
   std::map<const driver::KernelSignature*, std::string> meanings_;
-  std::map<std::pair<int, bool>, std::shared_ptr<PythonKernel>> with_blocks_;
 };
 
-/// The kernel that such a launch runs: one whose threads share memory is another one for each size of blocks.
-std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, const LaunchPlace& place,
+/// driver::kernel_for of Python's kernels.
+std::shared_ptr<PythonKernel> kernel_for(const std::shared_ptr<PythonKernel>& kernel, LaunchPlace& place,
                                          std::span<const std::int64_t> dims);
 
 /// What a launch from Python holds: on a tape, as long as it stands there.

@@ -137,7 +137,6 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   if (!r.place.device || !r.plain->shares_memory().value_or(false)) return;
   r.kernel = kernel_for(r.plain, r.place, r.dims());  // blocks may be rows of this grid, and were not of the last
   r.signature = &r.kernel->signature(r.signature->types);
-  r.place.gpu.block_dim = r.kernel->options().gpu.block;
 }
 
 /// The signature of a kernel for which no argument is known yet.

@@ -12,6 +12,7 @@
 #include "driver/gpu_launch.h"
 #include "driver/launch_command.h"
 #include "ir/text.h"
+#include "ir/tile_memory.h"
 #include "ir/verify.h"
 #include "runtime/errors.h"
 
@@ -100,6 +101,8 @@ class SavedKernel {
     const std::unique_ptr<ir::Module> module = parse();
     const ir::Function& kernel = *module->functions.back();
     form_ = driver::LaunchForm::of(kernel.form);
+    options_.gpu.block = kernel.form.block;  // for which its code was made
+    options_.gpu.rows = kernel.form.rows;
     form_.atomic_sums = true;
     layout_ = codegen::param_layout(kernel);
   }
@@ -112,6 +115,11 @@ class SavedKernel {
       damaged("the parameters of kernel '" + name_ + "' have " + std::to_string(layout_.size) + " bytes, " +
               std::to_string(block.size()) + " are given");
     cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
+    if (!device && options_.gpu.block > 1)
+      throw runtime::ArgumentError(
+          "kernel '" + name_ + "' was saved for blocks of " + std::to_string(options_.gpu.block) +
+          " threads, which work on its tiles together: it runs on GPUs; capture the graph on the "
+          "CPU, from where it goes to both");
     std::vector<std::uint64_t> filled(layout_.size / 8 + 1);
     std::memcpy(filled.data(), block.c_str(), block.size());
     std::vector<runtime::Array> regions;
@@ -123,7 +131,7 @@ class SavedKernel {
     const driver::LaunchForm form = driver::form_of(layout_, filled.data(), dims.size());
     if ((form_.no_overlap && !form.no_overlap) || ((form.strided || (device && form.large)) && !form_.strided))
       damaged("the arrays of kernel '" + name_ + "' lie otherwise than its code says");
-    const std::shared_ptr<const driver::KernelBinary> binary = build(device);
+    const std::shared_ptr<const driver::KernelBinary> binary = build(device, dims.back());
     runtime::launch_size(binary->code(), dims);
     if (device) {
       driver::KernelVariant variant;
@@ -154,12 +162,23 @@ class SavedKernel {
     return module;
   }
 
-  std::shared_ptr<const driver::KernelBinary> build(cuda::Device* device) {
+  std::shared_ptr<const driver::KernelBinary> build(cuda::Device* device, std::int64_t innermost) {
     driver::BuildRequest request;
     request.options = options_;
     request.form = form_;
     request.device = device;
     request.make_module = [this] { return parse(); };
+    if (device && !options_.gpu.block && ir::find_tile_memory(*parse())) {  // from a CPU, whose blocks are one thread
+      request.options.gpu.block = 1;
+      request.options.gpu.rows = innermost == 1;
+      request.make_module = [this, rows = innermost == 1] {
+        std::unique_ptr<ir::Module> module = parse();
+        ir::Form& form = module->functions.back()->form;
+        form.block = 1;
+        form.rows = rows;
+        return module;
+      };
+    }
     DiagnosticSink sink;
     std::shared_ptr<const driver::KernelBinary> made;
     {

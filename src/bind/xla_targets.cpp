@@ -209,6 +209,8 @@ bool compile_call(nb::bytes record, int place) {
   const CallTarget* target = digest ? CallTable::shared().find(*digest) : nullptr;
   if (!target) throw nb::value_error("the call was not registered");
   cuda::Device* device = place < 0 ? nullptr : &cuda::System::shared().device(place);
+  if (device) target->kernel->find_shares_memory(*target->signature, target->record.dims.size());
+  target = &interop::target_on(*target, device);
   auto build = [&](driver::LaunchForm form) -> const driver::KernelVariant& {
     const driver::KernelVariant* ready = target->signature->ready(form, device);
     return ready ? *ready : target->kernel->build(*target->signature, form, device);

@@ -100,22 +100,40 @@ driver::KernelSignature& Kernel::Impl::signature_for(std::span<const Argument> a
 void Kernel::launch_with(const Dims& dims, std::span<const Argument> args, const Place& place) const {
   Impl& kernel = *impl_;
   driver::guarded([&] {
-    const driver::LaunchPlace where{device_for(kernel, args, place),
-                                    {place.stream.internal().get(), place.block_dim, place.max_blocks}};
-    const bool followed = driver::followers.load(std::memory_order_relaxed) != 0 || runtime::writes_are_watched() ||
-                          (where.device ? where.device->capture() != nullptr : runtime::recording() != nullptr);
-    // The usual launch: nobody follows, no generic parameter, every argument plainly right, the form compiled already.
-    if (driver::KernelSignature* plain = kernel.plain_signature();
-        plain && !followed && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
-      alignas(8) char block[kSmallBlock];
-      if (driver::pack_plain(plain->layout, args, block)) {
-        const driver::LaunchForm form = driver::form_of(plain->layout, block, dims.size());
-        if (const driver::KernelVariant* ready = plain->ready(form, where.device))
-          return kernel.run(*ready, block, {dims, kernel.cpu_options(), where.gpu});
-      }
-    }
-    kernel.launch_slowly(impl_, dims, args, where);
+    kernel.launch(
+        impl_, dims, args,
+        {device_for(kernel, args, place), {place.stream.internal().get(), place.block_dim, place.max_blocks}});
   });
+}
+
+WEFT_HOT void Kernel::Impl::launch(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
+                                   driver::LaunchPlace where) {
+  if (!where.device) return launch_as_it_is(self, dims, args, where);
+  try {
+    if (!shares_memory().value_or(false)) [[likely]]
+      return launch_as_it_is(self, dims, args, where);
+  } catch (const driver::NeedsBlock&) {  // nothing was done yet
+    set_shares_memory(true);
+  }
+  const auto for_block = std::static_pointer_cast<Impl>(driver::kernel_for(self, where, dims));
+  for_block->launch_as_it_is(for_block, dims, args, where);
+}
+
+WEFT_HOT void Kernel::Impl::launch_as_it_is(const std::shared_ptr<Impl>& self, const Dims& dims,
+                                            std::span<const Argument> args, const driver::LaunchPlace& where) {
+  const bool followed = driver::followers.load(std::memory_order_relaxed) != 0 || runtime::writes_are_watched() ||
+                        (where.device ? where.device->capture() != nullptr : runtime::recording() != nullptr);
+  // The usual launch: nobody follows, no generic parameter, every argument plainly right, the form compiled already.
+  if (driver::KernelSignature* plain = plain_signature();
+      plain && !followed && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
+    alignas(8) char block[kSmallBlock];
+    if (driver::pack_plain(plain->layout, args, block)) {
+      const driver::LaunchForm form = driver::form_of(plain->layout, block, dims.size());
+      if (const driver::KernelVariant* ready = plain->ready(form, where.device))
+        return run(*ready, block, {dims, cpu_options(), where.gpu});
+    }
+  }
+  launch_slowly(self, dims, args, where);
 }
 
 void Kernel::Impl::launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
@@ -152,7 +170,10 @@ void Kernel::Impl::launch_slowly(const std::shared_ptr<Impl>& self, const Dims& 
   launch.owner = std::move(owner);
   launch.backward = program.options.backward;
   driver::Tape* tape = driver::recording_tape();
-  if (tape || runtime::writes_are_watched()) return driver::launch_watched(std::move(launch), tape);
+  if (tape || runtime::writes_are_watched()) {
+    if (where.device && !options().gpu.block && find_shares_memory(signature, dims.size())) throw driver::NeedsBlock{};
+    return driver::launch_watched(std::move(launch), tape);
+  }
   const driver::LaunchForm form = driver::form_of(signature.layout, launch.block, dims.size());
   const driver::KernelVariant& variant = form_for(signature, dims, launch.block, form, where.device);
   start({self, signature, variant, launch.block, dims, where, false, launch.memory, launch.owner});

@@ -3,6 +3,7 @@
 // on first use and shared by all threads. C++ programs and the Python binding both launch through this.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -195,6 +196,8 @@ class Kernel {
   void set_shares_memory(bool on) { shares_memory_.store(on, std::memory_order_relaxed); }
   /// Finds out by looking at its IR.
   bool find_shares_memory(KernelSignature& signature, std::size_t rank);
+  /// The same kernel for blocks of so many threads, which share memory; `rows`: blocks are the rows of the grid.
+  std::shared_ptr<Kernel> with_block(int block, bool rows);
 
   /// Whether it is its module's option, not its own, that keeps tapes from differentiating it.
   bool module_disables_backward() const { return module_disables_backward_; }
@@ -218,6 +221,8 @@ class Kernel {
   virtual void warn(const std::string&) const {}
 
  protected:
+  /// A kernel of the same kind under other options.
+  virtual std::shared_ptr<Kernel> under(CompileOptions options) const;
   const std::shared_ptr<const sema::FunctionDecl>& shared_decl() const { return decl_; }
   Hash128 source_hash() const { return source_hash_; }
   bool interprets() const { return interpret_; }
@@ -258,6 +263,14 @@ class Kernel {
   std::vector<sema::KernelParam> params_;
   std::vector<std::unique_ptr<KernelSignature>> signatures_;
   std::atomic<KernelSignature*> plain_{nullptr};
+  std::map<std::pair<int, bool>, std::shared_ptr<Kernel>> with_blocks_;
 };
+
+inline constexpr int kUsualBlock = 256;  // threads of a block that share memory, where a launch does not say
+
+/// The kernel that such a launch runs, and the size of its blocks in `place`: one whose threads share memory is another one
+/// for each size of blocks.
+std::shared_ptr<Kernel> kernel_for(const std::shared_ptr<Kernel>& kernel, LaunchPlace& place,
+                                   std::span<const std::int64_t> dims);
 
 }  // namespace weft::driver

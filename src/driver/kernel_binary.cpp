@@ -11,6 +11,7 @@
 #include "codegen/emit/loop_turns.h"
 #include "codegen/exact_sums.h"
 #include "driver/apart_objects.h"
+#include "driver/block_room.h"
 #include "driver/first_version.h"
 #include "driver/full_versions.h"
 #include "driver/kernel_keys.h"
@@ -443,6 +444,9 @@ class BinaryStore::Search {
       sink_.report(DiagCode::codegen_failed, error.loc(), error.what());
       return std::nullopt;
     }
+    if (request_.device &&
+        !fits_shared_memory(*module.functions.back(), *request_.device, request_.form.adjoint, sink_))
+      return std::nullopt;
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
     if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());

@@ -5,6 +5,7 @@
 #include "driver/kernel_keys.h"
 #include "driver/program_impl.h"
 #include "runtime/scheduler.h"
+#include "sema/scan.h"
 #include "syntax/parser.h"
 
 namespace weft {
@@ -44,7 +45,8 @@ Program Program::compile(std::string text, std::string name, const Options& opti
   driver::throw_on_errors(sink);
   impl->add_messages(sink);
   for (const auto& decl : impl->scope->kernels()) {
-    impl->kernels.push_back(std::make_shared<Kernel::Impl>(*impl, decl, driver::source_hash(impl->source_hash, *decl)));
+    impl->kernels.push_back(std::make_shared<Kernel::Impl>(*impl, decl, driver::to_compile_options(impl->options),
+                                                           driver::source_hash(impl->source_hash, *decl)));
   }
   return Program(std::move(impl));
 }
@@ -96,7 +98,17 @@ void Program::build(const Device& device) const {
   }
   runtime::parallel_for(std::int64_t(plain.size()), [&](std::int64_t i) {
     Kernel::Impl& kernel = *plain[std::size_t(i)];
-    driver::guarded([&] { kernel.build(kernel.signature_for({}), {}, device.internal()); });
+    driver::LaunchForm form;
+    form.rank = std::uint8_t(sema::scan(*kernel.decl().def).tid_names);
+    driver::guarded([&] {
+      try {
+        kernel.build(kernel.signature_for({}), form, device.internal());
+      } catch (const driver::NeedsBlock&) {  // made for the blocks that launches have by themselves
+        kernel.set_shares_memory(true);
+        auto for_block = std::static_pointer_cast<Kernel::Impl>(kernel.with_block(driver::kUsualBlock, true));
+        for_block->build(for_block->signature_for({}), form, device.internal());
+      }
+    });
   });
 }
 
@@ -120,9 +132,13 @@ bool Kernel::has_default(std::size_t index) const {
   return index < params.size() && params[index].has_default;
 }
 
-Kernel::Impl::Impl(Program::Impl& owner, std::shared_ptr<const sema::FunctionDecl> decl, Hash128 source_hash)
-    : driver::Kernel(std::move(decl), driver::to_compile_options(owner.options), source_hash, owner.options.interpret),
-      program(owner) {}
+Kernel::Impl::Impl(Program::Impl& owner, std::shared_ptr<const sema::FunctionDecl> decl, driver::CompileOptions options,
+                   Hash128 source_hash)
+    : driver::Kernel(std::move(decl), std::move(options), source_hash, owner.options.interpret), program(owner) {}
+
+std::shared_ptr<driver::Kernel> Kernel::Impl::under(driver::CompileOptions options) const {
+  return std::make_shared<Impl>(program, shared_decl(), std::move(options), source_hash());
+}
 
 const std::vector<sema::KernelParam>& Kernel::Impl::known_params() {
   DiagnosticSink sink;

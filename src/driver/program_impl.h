@@ -31,11 +31,15 @@ struct Program::Impl {
 
 /// A kernel of a C++ program: errors are the public exceptions, warnings go to the program.
 struct Kernel::Impl final : driver::Kernel {
-  Impl(Program::Impl& program, std::shared_ptr<const sema::FunctionDecl> decl, Hash128 source_hash);
+  Impl(Program::Impl& program, std::shared_ptr<const sema::FunctionDecl> decl, driver::CompileOptions options,
+       Hash128 source_hash);
 
   const std::vector<sema::KernelParam>& known_params();
   driver::KernelSignature& signature_for(std::span<const Argument> args);
 
+  /// A launch on this kernel or, if its threads turn out to share memory, on the one for such blocks. `self`: a handle.
+  void launch(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
+              driver::LaunchPlace where);
   /// A launch that is watched, or one of a kind for the first time. `self` is a handle of this.
   void launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
                      const driver::LaunchPlace& where);
@@ -46,6 +50,11 @@ struct Kernel::Impl final : driver::Kernel {
   void warn(const std::string& text) const override;
 
   Program::Impl& program;  // owns this; every handle keeps it alive
+
+ private:
+  std::shared_ptr<driver::Kernel> under(driver::CompileOptions options) const override;
+  void launch_as_it_is(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
+                       const driver::LaunchPlace& where);
 };
 
 namespace driver {

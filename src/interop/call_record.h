@@ -71,6 +71,9 @@ struct CallTarget {
   ParamLayout layout;                        // of the block, with what a log adds to it
   std::vector<std::uint64_t> block;          // values in their places, descriptors empty
   std::shared_ptr<void> owner;               // of what the values refer to
+  /// On GPUs, of a kernel whose threads share memory: the same call of the kernel for its blocks. Made on first use.
+  mutable std::once_flag block_made;
+  mutable std::unique_ptr<CallTarget> for_block;
 
   /// The form that a launch of it asks for; `taped`: of the run that writes down what the adjoint needs.
   driver::LaunchForm form(bool taped = false) const;
@@ -79,6 +82,8 @@ struct CallTarget {
 /// What it takes to run a record with a kernel for these types, values in their places.
 std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<driver::Kernel> kernel,
                                         driver::KernelSignature& signature);
+/// What a call runs on a device: itself or, if the threads of its kernel share memory, the call for such blocks.
+const CallTarget& target_on(const CallTarget& target, cuda::Device* device);
 /// Whether a kernel of these types takes what a record says.
 bool fits(const CallRecord& record, const driver::KernelSignature& signature);
 /// The target of a record that brings its kernel along. Throws runtime::ArgumentError for one that is damaged.

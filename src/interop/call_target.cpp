@@ -42,6 +42,19 @@ std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<drive
   return target;
 }
 
+const CallTarget& target_on(const CallTarget& target, cuda::Device* device) {
+  if (!device || target.kernel->options().gpu.block || !target.kernel->shares_memory().value_or(false)) return target;
+  std::call_once(target.block_made, [&] {
+    CallRecord record = target.record;
+    driver::LaunchPlace place{device, {nullptr, record.block_dim, 0}};
+    const std::shared_ptr<driver::Kernel> kernel = driver::kernel_for(target.kernel, place, record.dims);
+    record.block_dim = place.gpu.block_dim;
+    target.for_block = make_target(std::move(record), kernel, kernel->signature(target.signature->types));
+    target.for_block->digest = target.digest;
+  });
+  return *target.for_block;
+}
+
 bool fits(const CallRecord& record, const driver::KernelSignature& signature) {
   if (record.params.size() > signature.layout.params.size()) return false;
   for (std::size_t i = 0; i < record.params.size(); ++i) {

@@ -389,7 +389,12 @@ xla::Error* run_call(xla::CallFrame* frame, bool on_cuda, std::uint32_t traits) 
     const driver::LaunchPlace place = on_cuda ? cuda_place(*frame) : driver::LaunchPlace{};
     std::optional<cuda::ContextScope> context;
     if (place.device) context.emplace(*place.device);
-    Call(target, *frame, place).run();
+    try {
+      Call(target_on(target, place.device), *frame, place).run();
+    } catch (const driver::NeedsBlock&) {  // nothing has run yet
+      target.kernel->set_shares_memory(true);
+      Call(target_on(target, place.device), *frame, place).run();
+    }
     return nullptr;
   } catch (const std::out_of_range& e) {
     return make_error(*frame, xla::kNotFound, e.what());

@@ -343,17 +343,20 @@ void TextParser::opcode(OpText& op) {
     op.probe.imm = kTame;
   }
   if (*code == OpCode::local && accept('(')) {
-    if (token_.kind == TokenKind::word && token_.text == "block") {
-      advance();
-      op.probe.imm = kOfBlock;
-      if (accept(',')) {
-        expect_word("raw");
+    do {
+      const std::string_view word = token_.kind == TokenKind::word ? token_.text : std::string_view();
+      if (word == "block")
+        op.probe.imm |= kOfBlock;
+      else if (word == "tile")
+        op.text = kTileMemory;
+      else if (word == "shared" && !op.text.empty())
+        op.text = kSharedTileMemory;
+      else if (word == "raw")
         op.probe.imm |= kRaw;
-      }
-    } else {
-      expect_word("raw");
-      op.probe.imm = kRaw;
-    }
+      else
+        fail(token_.loc, "a local is (block), (raw), (tile) or (tile, shared), or some of these");
+      advance();
+    } while (accept(','));
     expect(')');
   }
   if (*code == OpCode::for_ && accept('(')) {

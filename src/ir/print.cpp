@@ -246,15 +246,31 @@ void Printer::location(const Op& op) {
   for (char c : to_string(op.loc)) out_ += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
 }
 
+namespace {
+
+/// What a `local` is, in brackets; nothing if it is plain.
+std::string words_of_local(const Op& local) {
+  std::string out;
+  const auto add = [&](bool is, const char* word) {
+    if (is) out += (out.empty() ? "(" : ", ") + std::string(word);
+  };
+  add(local.imm & kOfBlock, "block");
+  add(local.imm & kRaw, "raw");
+  add(is_tile_memory(local), "tile");
+  add(is_shared_tile_memory(local), "shared");
+  return out.empty() ? out : out + ")";
+}
+
+}  // namespace
+
 void Printer::op(const Op& o, int indent) {
   out_.append(std::size_t(indent) * 2, ' ');
   for (std::size_t i = 0; i < o.results.size(); ++i) out_ += (i ? ", " : "") + names_.of(o.results[i]);
   if (!o.results.empty()) out_ += " = ";
   out_ += name_of(o.code);
   if (o.contract) out_ += "(contract)";
-  if (o.code == OpCode::local && o.imm & kOfBlock) out_ += o.imm & kRaw ? "(block, raw)" : "(block)";
+  if (o.code == OpCode::local) out_ += words_of_local(o);
   if (o.code == OpCode::for_ && o.text == kSharedLoop) out_ += "(shared)";
-  if (o.code == OpCode::local && o.imm == kRaw) out_ += "(raw)";
   if (is_tame(o)) out_ += "(tame)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += o.imm == kFixedLoose ? "(fixed, loose)" : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {

@@ -25,6 +25,7 @@ struct Entity {
     scope,       // a namespace
     tuple,       // several entities
     range,       // range(…): elements are lo, hi, step values; `reversed` turns it round
+    slice,       // slice(…): elements are start, stop and step, none_literal where one is left out
     none_literal,
     other,  // something kernels can't use: symbol->text
   };
@@ -33,7 +34,7 @@ struct Entity {
   /// integer, real, string (constant), type, functions, builtin, scope; of a value the constant that it is, if that has
   /// attributes
   std::shared_ptr<const Symbol> symbol;
-  std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range
+  std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range, slice
   bool reversed = false;                                // range
   bool maybe_unset = false;  // value of a variable that some path left unassigned (zero there)
   /// Of a tile: whose memory it is. `shared`: that of a variable, which assigning it to another one copies; `fresh`: nobody's
@@ -81,6 +82,7 @@ struct Place {
   std::vector<ir::PathStep> path;
   std::vector<ir::Value*> dynamic;  // values of the path's dynamic steps
   const Type* type = nullptr;       // of what the place holds
+  bool of_tile = false;             // memory of a tile
   /// Several components at once (v[1:3], t.p, m[:, 1]): each one's way down from `path`, row by row. `type` is then that
   /// of all of them together, `whole` that of the value they lie in. Empty: the place is one thing.
   struct Part {

@@ -152,6 +152,9 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
     Tiles(*this, stmt).update(operator_name(stmt.op), Entity::of(place.base), value);
     return;
   }
+  if (place.of_tile && place.type->is_struct() && place.dynamic.empty() && value.is_value() &&
+      value.type() == place.type && Tiles(*this, stmt).update_element(operator_name(stmt.op), place, value.value))
+    return;
   // On array elements += and -= are atomic, and so are &= |= ^= on integers; the rest reads, computes and writes.
   if (place.root == Place::Root::memory && place.type->is_numeric() &&
       place.type->scalar_kind() != ScalarKind::boolean) {

@@ -22,27 +22,47 @@ void FunctionLowering::take_part(Place& run, std::size_t number) {
   run.parts.clear();
 }
 
+Entity FunctionLowering::slice_entity(const SliceExpr& slice) {
+  const auto part = [&](const Expr* given) {
+    return given ? lower_expr(*given) : Entity::of_kind(Entity::Kind::none_literal);
+  };
+  Entity parts = Entity::of_tuple({part(slice.lower), part(slice.upper), part(slice.step)});
+  parts.kind = Entity::Kind::slice;
+  return parts;
+}
+
 std::optional<std::vector<std::int64_t>> FunctionLowering::slice_positions(const SliceExpr& slice, std::int64_t n) {
+  return slice_positions(slice_entity(slice), slice, n);
+}
+
+std::optional<std::vector<std::int64_t>> FunctionLowering::slice_positions(const Entity& slice, const Expr& at,
+                                                                           std::int64_t n) {
+  const auto* parts = at.as_if<SliceExpr>();
+  const auto is_given = [&](std::size_t k) { return (*slice.elements)[k].kind != Entity::Kind::none_literal; };
+  const auto node = [&](std::size_t k) -> const Expr& {
+    const Expr* part = !parts ? nullptr : k == 0 ? parts->lower : k == 1 ? parts->upper : parts->step;
+    return part ? *part : at;
+  };
   std::int64_t step = 1;
-  if (slice.step) {
-    auto given = need_constant(lower_expr(*slice.step), *slice.step, "the step of a slice");
+  if (is_given(2)) {
+    auto given = need_constant((*slice.elements)[2], node(2), "the step of a slice");
     if (!given) return std::nullopt;
     step = *given;
     if (step == 0) {
-      fail(DiagCode::bad_index, *slice.step, "the step of a slice can't be zero");
+      fail(DiagCode::bad_index, node(2), "the step of a slice can't be zero");
       return std::nullopt;
     }
   }
   // Bounds are clipped as in Python; a negative step runs from the end.
   std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
-  auto bound = [&](const Expr* part, std::int64_t otherwise) -> std::optional<std::int64_t> {
-    if (!part) return otherwise;
-    auto value = need_constant(lower_expr(*part), *part, "the bound of a slice");
+  auto bound = [&](std::size_t k, std::int64_t otherwise) -> std::optional<std::int64_t> {
+    if (!is_given(k)) return otherwise;
+    auto value = need_constant((*slice.elements)[k], node(k), "the bound of a slice");
     if (!value) return std::nullopt;
     return std::min(std::max(*value < 0 ? *value + n : *value, low), high);
   };
-  auto start = bound(slice.lower, step > 0 ? low : high);
-  auto stop = bound(slice.upper, step > 0 ? high : low);
+  auto start = bound(0, step > 0 ? low : high);
+  auto stop = bound(1, step > 0 ? high : low);
   if (!start || !stop) return std::nullopt;
   std::vector<std::int64_t> positions;
   for (std::int64_t k = *start; step > 0 ? k < *stop : k > *stop;) {

@@ -71,6 +71,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name == "where" || name == "select") return special_select(name, std::move(args), at_node);
   if (name == "zeros" || name == "empty") return special_local(name, std::move(args), at_node);
   if (name == "range" || name == "reversed") return special_range(name, args, at_node);
+  if (name == "slice") return special_slice(args, at_node);
   if (name == "cast" || name == "reinterpret") return special_cast(name, std::move(args), at_node);
   if (name == "array" && !args.empty()) return special_array(std::move(args), at_node);
   if (name == "copy" && args.size() == 1) return args[0].entity;
@@ -285,6 +286,21 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
     if (type->is_tuple()) return Entity::of(builder_.i32(std::int64_t(type->fields().size())));
   }
   return fail(DiagCode::bad_call, at_node, "len() does not work on " + describe(e));
+}
+
+Entity FunctionLowering::special_slice(const std::vector<Argument>& args, const Node& at_node) {
+  if (args.empty() || args.size() > 3)
+    return fail(DiagCode::bad_call, at_node, "slice() takes a stop, or a start, a stop and a step");
+  const Entity none = Entity::of_kind(Entity::Kind::none_literal);
+  std::vector<Entity> parts(3, none);
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    if (args[k].entity.is_error()) return Entity::failed();
+    if (!args[k].keyword.empty()) return fail(DiagCode::bad_call, at_node, "slice() takes no keywords");
+    parts[args.size() == 1 ? 1 : k] = args[k].entity;
+  }
+  Entity e = Entity::of_tuple(std::move(parts));
+  e.kind = Entity::Kind::slice;
+  return e;
 }
 
 Entity FunctionLowering::special_select(std::string_view name, std::vector<Argument> args, const Node& at_node) {

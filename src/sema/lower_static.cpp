@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "sema/lowering.h"
+#include "types/tile_type.h"
 
 namespace weft::sema {
 
@@ -103,8 +104,9 @@ std::string FunctionLowering::static_text(const Expr& inner) {
     builder_.set_place(function_.make_region(nullptr));  // only the type counts
     std::size_t mark = enter_frame();
     Entity value = lower_expr(*call.args[0]);
-    const bool fixed = value.kind == Entity::Kind::tuple ||
-                       (value.is_value() && (value.type()->is_composite() || value.type()->is_tuple()));
+    const bool fixed =
+        value.kind == Entity::Kind::tuple ||
+        (value.is_value() && (value.type()->is_composite() || value.type()->is_tuple() || tile_type(value.type())));
     auto n = fixed ? constant_int(special_len({{{}, value, call.args[0], nullptr}}, call)) : std::nullopt;
     leave_frame(mark);
     builder_.set_place(outer);

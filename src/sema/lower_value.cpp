@@ -222,6 +222,7 @@ std::string FunctionLowering::describe(const Entity& entity) const {
       return out + ")";
     }
     case Entity::Kind::range: return "a range";
+    case Entity::Kind::slice: return "a slice";
     case Entity::Kind::none_literal: return "None";
     case Entity::Kind::other: return entity.symbol->text;
   }

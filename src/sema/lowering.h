@@ -351,6 +351,9 @@ class FunctionLowering {
   Place select_parts(Place base, const Selector& row, const Selector& col);
   std::optional<Selector> selector(const syntax::Expr& index, const Type* type, std::int64_t n);
   std::optional<std::vector<std::int64_t>> slice_positions(const syntax::SliceExpr& slice, std::int64_t n);
+  Entity slice_entity(const syntax::SliceExpr& slice);
+  /// The same of start, stop and step; `at` names what they are in the text.
+  std::optional<std::vector<std::int64_t>> slice_positions(const Entity& slice, const syntax::Expr& at, std::int64_t n);
   const Type* selected_type(const Type* type, const Selector& row, const Selector& col) const;
   /// Narrows a place of several components to one of them.
   void take_part(Place& run, std::size_t number);
@@ -458,6 +461,7 @@ class FunctionLowering {
   Entity special_len(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_select(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_local(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
+  Entity special_slice(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_range(std::string_view name, const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_cast(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   /// The bits of numbers as those of another type of the same size.

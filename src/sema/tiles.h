@@ -26,6 +26,9 @@ class Tiles {
   /// `tile += value` and its like.
   bool update(std::string_view name, const Entity& tile, const Entity& value);
 
+  /// `tile[i] += value` of structs; false if the operator is another one.
+  bool update_element(std::string_view name, const Place& place, ir::Value* value);
+
   /// The tile in memory of its own.
   Entity copied(const Entity& tile) { return fresh(copy_of(window(tile.value))); }
   /// What a variable holds after a tile was assigned to it.
@@ -77,6 +80,8 @@ class Tiles {
   void plain_loop(std::int64_t n, const std::function<void(ir::Value*)>& body);
   void each(const Shape& shape, const std::function<void(Coords)>& body);
   void copy(const Window& from, const Window& to);
+  /// Memory that a turn of a loop under way makes.
+  bool made_in_loop(const ir::Value* memory) const;
   /// Both may be the same memory seen differently.
   bool may_overlap(const Window& a, const Window& b) const;
   /// In debug mode: reports an index or offset that is outside.
@@ -152,6 +157,8 @@ class Tiles {
     std::uint8_t wrap = 0;
   };
   Element element_at(ir::Value* array, Coords indices);
+  /// Adds to an element, or takes from it, whose type may be a struct; several threads' additions are all counted.
+  void add_to_element(const Place& place, ir::Value* value, bool minus);
   /// Adds to an element atomically, to structs field by field; gives what was there.
   ir::Value* atomic_add(const Element& to, ir::Value* value, std::vector<ir::PathStep> path = {});
   ir::Value* extent(ir::Value* array, std::size_t d, const Type* type);
@@ -172,6 +179,11 @@ class Tiles {
   Entity form_transpose(const std::vector<Argument>& args);
   Entity form_broadcast(const std::vector<Argument>& args);
   Entity form_scatter(std::string_view name, const std::vector<Argument>& args);
+  /// A window by what stands in brackets: slices keep a dimension, integers take it away; nothing after an error.
+  Window part_of(const Window& w, std::span<const Entity> given, std::span<const syntax::Expr* const> nodes,
+                 bool from_end);
+  /// An index or offset of any width as int32: beyond its range it is the nearest, which is outside of any tile.
+  ir::Value* narrowed(ir::Value* index);
   std::optional<Place> element_place(const Window& w, std::span<const Entity> indices,
                                      std::span<const syntax::Node* const> nodes);
   ir::Value* clamped_offset(const Window& w, std::size_t d, ir::Value* offset, std::int64_t length,

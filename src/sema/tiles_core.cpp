@@ -350,17 +350,27 @@ bool Tiles::same_shape(std::string_view form, const Window& a, const Window& b, 
 
 // ---- Variables ---------------------------------------------------------------------------------------------------------
 
+bool Tiles::made_in_loop(const ir::Value* memory) const {
+  if (memory->kind != ir::ValueKind::result || memory->op->code != OpCode::local) return false;
+  for (const ir::Region* at = memory->op->parent; at && at->parent_op; at = at->parent_op->parent)
+    if (std::any_of(f_.loops_.begin(), f_.loops_.end(), [&](const auto& loop) { return loop.op == at->parent_op; }))
+      return true;
+  return false;
+}
+
 Entity Tiles::held(int variable, Entity value) {
   Window given = window(value.value);
   auto& var = f_.variables_[std::size_t(variable)];
   const bool other_kind = var.type && var.type != value.type();
-  if (value.hold == Entity::Hold::window && !other_kind) return value;
+  const bool looping =
+      std::any_of(f_.loops_.begin(), f_.loops_.end(), [](const auto& loop) { return loop.op != nullptr; });
+  // A window of what this turn made is gone when the next one has made its own.
+  const bool goes = looping && var.value.is_value() && made_in_loop(given.data);
+  if (value.hold == Entity::Hold::window && !other_kind && !goes) return value;
   if (!given.type->contiguous) {  // memory of its own lies row after row
     given = copy_of(given);
     value = fresh(given);
   }
-  const bool looping =
-      std::any_of(f_.loops_.begin(), f_.loops_.end(), [](const auto& loop) { return loop.op != nullptr; });
   if (!looping || !var.value.is_value() || var.value.type() != value.type()) {
     Entity kept = value.hold == Entity::Hold::fresh ? value : fresh(copy_of(given));
     kept.hold = Entity::Hold::shared;

@@ -88,9 +88,10 @@ void Tiles::pass(const Window& w, std::vector<ir::Value*>& args, bool swapped) {
 bool Tiles::float_tile(std::string_view form, const Window& w, const Node& at, bool halves) {
   const Type* t = w.type->element;
   if (t->is_float() && (halves || t->size() >= 4)) return true;
-  fail(DiagCode::type_mismatch, at,
+  const bool complex = t->is_vec() && t->rows() == 2;
+  fail(DiagCode::tile_operand, at,
        std::string(form) + "() takes tiles of " + (halves ? "floats" : "float32 or float64") + ", not of " +
-           t->user_name());
+           t->user_name() + (complex ? "; it does not support complex tiles" : ""));
   return false;
 }
 
@@ -116,7 +117,8 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   const Window a = bound ? tile_argument("tile_matmul", "a", *(*bound)[0]) : Window{};
   const Window b = a ? tile_argument("tile_matmul", "b", *(*bound)[1]) : Window{};
   if (!b) return Entity::failed();
-  if (!word_argument((*bound)[5], "precision", "default", {"default", "tf32"})) return Entity::failed();
+  const auto precision = word_argument((*bound)[5], "precision", "default", {"default", "tf32"});
+  if (!precision) return Entity::failed();
   if (a.type->rank() != 2 || b.type->rank() != 2)
     return fail(DiagCode::bad_call, at_,
                 "tile_matmul() takes tiles of 2 dimensions, not " + shape_text(a.type->shape) + " and " +
@@ -135,6 +137,12 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
         DiagCode::type_mismatch, node(*out_arg),
         "tile_matmul(): out has shape " + shape_text(out.type->shape) + ", the product " + shape_text(Shape{m, n}));
   if (!float_tile("tile_matmul", out, at_, true)) return Entity::failed();
+  const Window* const operands[] = {&a, &b, &out};
+  for (const Window* w : operands)
+    if (*precision == "tf32" && w->type->element != types::f32())
+      return fail(DiagCode::tile_operand, node(*(*bound)[5]),
+                  "precision \"tf32\" is for tiles of float32, not of " + w->type->element->user_name(),
+                  "leave the precision out, or convert: wp.tile_astype(t, wp.float32)");
   if (is_broadcast(out)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   // 16-bit numbers are summed in float32 and rounded once.
   const Type* result = out.type->element;

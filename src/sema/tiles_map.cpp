@@ -186,7 +186,7 @@ Entity Tiles::binary(std::string_view name, const Entity& left, const Entity& ri
     return fail(DiagCode::type_mismatch, at_, same_types_wanted(element_of(a), element_of(b)),
                 "convert one of them: wp.tile_astype(t, dtype)");
   if (scales && !element_of(a)->is_scalar() && !element_of(b)->is_scalar())
-    return fail(DiagCode::type_mismatch, at_,
+    return fail(DiagCode::tile_operand, at_,
                 "'" + std::string(name) + "' of tiles: at least one operand must be a scalar type, not " +
                     element_of(a)->user_name() + " and " + element_of(b)->user_name(),
                 "use wp.tile_map(wp." + std::string(name) + ", …)");

@@ -364,6 +364,18 @@ ir::Value* Tiles::atomic_add(const Element& to, ir::Value* value, std::vector<ir
   return b_.construct(type, before);
 }
 
+void Tiles::add_to_element(const Place& place, ir::Value* value, bool minus) {
+  if (minus) value = by_fields(OpCode::sub, f_.function_.zero(value->type), value);
+  atomic_add({place.base, place.indices, place.wrap}, value, place.path);
+}
+
+bool Tiles::update_element(std::string_view name, const Place& place, ir::Value* value) {
+  if (name != "add" && name != "sub") return false;
+  b_.set_loc(at_.loc);
+  guarded(place.inside ? place.inside : b_.boolean(true), [&] { add_to_element(place, value, name == "sub"); });
+  return true;
+}
+
 Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"a", "t", "offset", "bounds_check", "aligned"};
   const bool atomic = name == "tile_atomic_add";
@@ -467,9 +479,10 @@ Entity Tiles::form_indexed(std::string_view name, const std::vector<Argument>& a
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const std::span<ir::Value* const> along(&at[axis], 1);
       ir::Value* i = d == axis ? get(indices, along) : at[d];
-      ir::Value* start = f_.cast((*offset)[d], types::i32());
-      to.push_back(plus(start, i));
-      ir::Value* one = is_inside(to.back(), extent(array, d, types::i32()));
+      const Type* given = (*offset)[d]->type;
+      const Type* type = given->size() < 4 || given == types::i32() ? types::i32() : types::i64();
+      to.push_back(f_.fold(OpCode::add, f_.cast((*offset)[d], type), f_.cast(i, type)));
+      ir::Value* one = is_inside(to.back(), extent(array, d, type));
       inside = inside ? f_.fold(OpCode::bit_and, inside, one) : one;
     }
     guarded(

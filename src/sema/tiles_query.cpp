@@ -142,9 +142,17 @@ Entity Tiles::form_element_inplace(std::string_view name, const std::vector<Argu
   const std::string_view op = name.substr(5, name.size() - 5 - std::string_view("_inplace").size());
   bool failed = false;
   guarded(place->inside ? place->inside : b_.boolean(true), [&] {
-    if (threads_ > 1 && (op == "add" || op == "sub") && value->type == w.type->element && value->type->is_numeric()) {
-      ir::Value* by = op == "sub" ? f_.fold(OpCode::neg, value) : value;  // of several threads all are added
-      b_.atomic(ir::AtomicKind::add, w.data, place->indices, 0, {}, {}, by);
+    if (threads_ > 1 && (op == "add" || op == "sub") && value->type == w.type->element &&
+        (can_add(value->type) || value->type->is_struct())) {
+      add_to_element(*place, value, op == "sub");  // of several threads all are counted
+      return;
+    }
+    if (threads_ > 1 && op.starts_with("bit_") && value->type == w.type->element && can_add(value->type) &&
+        value->type->scalar_kind() < ScalarKind::f16) {
+      const ir::AtomicKind kind = op == "bit_and"  ? ir::AtomicKind::bit_and
+                                  : op == "bit_or" ? ir::AtomicKind::bit_or
+                                                   : ir::AtomicKind::bit_xor;
+      b_.atomic(kind, w.data, place->indices, 0, {}, {}, value);
       return;
     }
     const Entity now = call_on(builtin(op), {Entity::of(b_.load(w.data, place->indices, 0)), Entity::of(value)});

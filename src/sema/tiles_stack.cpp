@@ -64,14 +64,16 @@ Entity Tiles::form_stack(std::string_view name, const std::vector<Argument>& arg
   const Type* element = data->type->element();
   if (push) {
     const Argument& given = *(*bound)[1];
-    ir::Value* value = given.entity.is_literal() && element->is_scalar()
+    const bool adapts = given.entity.kind == Entity::Kind::integer || element->is_float();
+    ir::Value* value = given.entity.is_literal() && element->is_scalar() && adapts
                            ? f_.literal_as(given.entity, element, node(given))
                            : f_.value_of(given.entity, node(given));
     ir::Value* wanted = (*bound)[2] ? f_.truth((*bound)[2]->entity, node(*(*bound)[2])) : b_.boolean(true);
     if (!value || !wanted) return Entity::failed();
     if (value->type != element)
-      return fail(DiagCode::type_mismatch, node(given),
-                  "the value is " + value->type->user_name() + ", the stack has " + element->user_name());
+      return fail(
+          DiagCode::tile_operand, node(given),
+          "the value is " + value->type->user_name() + ", which does not match the stack's " + element->user_name());
     if (threads_ > 1) return push_all(data, count, value, wanted, *capacity, set);
     ir::Value* room = b_.binary(OpCode::bit_and, wanted, b_.binary(OpCode::lt, count, i32(*capacity)));
     guarded(room, [&] {

@@ -35,10 +35,18 @@ ir::Value* Tiles::clamped_offset(const Window& w, std::size_t d, ir::Value* offs
     return i32(n);
   }
   // A window that would reach outside is moved inside: memory of others is never touched.
-  ir::Value* at32 = f_.cast(offset, types::i32());
+  ir::Value* at32 = narrowed(offset);
   watch(is_inside(at32, i32(last + 1)), at32, i32(last + 1),
         "the offset of a window of " + std::to_string(length) + " along axis " + std::to_string(d) + " of a tile");
   return b_.binary(OpCode::min, b_.binary(OpCode::max, at32, i32(0)), i32(last));
+}
+
+ir::Value* Tiles::narrowed(ir::Value* index) {
+  const Type* type = index->type;
+  if (type->size() < 4 || type == types::i32() || index->is_constant()) return f_.cast(index, types::i32());
+  ir::Value* most = b_.binary(OpCode::min, index, f_.function_.constant_int(type, INT32_MAX));
+  if (type->is_signed_int()) most = b_.binary(OpCode::max, most, f_.function_.constant_int(type, INT32_MIN));
+  return f_.cast(most, types::i32());
 }
 
 Entity Tiles::form_view(const std::vector<Argument>& args) {
@@ -48,6 +56,20 @@ Entity Tiles::form_view(const std::vector<Argument>& args) {
   if (!w) return Entity::failed();
   const Argument& offset_arg = *(*bound)[1];
   const std::size_t rank = w.type->rank();
+  const bool several = offset_arg.entity.kind == Entity::Kind::tuple;
+  const std::vector<Entity> parts = several ? *offset_arg.entity.elements : std::vector{offset_arg.entity};
+  if (std::ranges::any_of(parts, [](const Entity& e) { return e.kind == Entity::Kind::slice; })) {
+    if ((*bound)[2])
+      return fail(DiagCode::bad_call, node(*(*bound)[2]),
+                  "tile_view() does not take 'shape' together with a slice, which has a length already",
+                  "leave the shape out, or give integers as offsets");
+    if (parts.size() > rank)
+      return fail(DiagCode::bad_call, node(offset_arg),
+                  "tile_view(): the offset has " + std::to_string(parts.size()) + " dimensions, the tile has " +
+                      std::to_string(rank));
+    const Window made = part_of(w, parts, std::vector<const Expr*>(parts.size(), offset_arg.expr), false);
+    return made ? entity(made, Entity::Hold::window) : Entity::failed();
+  }
   Shape shape;
   std::size_t given = rank;
   if ((*bound)[2]) {
@@ -206,7 +228,7 @@ std::optional<Place> Tiles::element_place(const Window& w, std::span<const Entit
       flat_index = plus(flat_index, times(i32(at), w.type->strides[d]));
       continue;
     }
-    ir::Value* at = f_.cast(i, types::i32());
+    ir::Value* at = narrowed(i);
     ir::Value* negative = b_.binary(OpCode::lt, at, i32(0));
     at = b_.select(negative, b_.binary(OpCode::add, at, i32(n)), at);
     ir::Value* inside = is_inside(at, i32(n));
@@ -217,6 +239,7 @@ std::optional<Place> Tiles::element_place(const Window& w, std::span<const Entit
   }
   place.root = Place::Root::memory;
   place.base = w.data;
+  place.of_tile = true;
   place.indices = {flat_index};
   place.type = w.type->element;
   return place;
@@ -233,12 +256,13 @@ Place Tiles::place(ir::Value* tile, const SubscriptExpr& expr) {
   }
   std::vector<Entity> given;  // each is evaluated once
   for (const Expr* index : expr.indices) {
-    given.push_back(index->kind == ExprKind::slice ? Entity::nothing() : f_.lower_expr(*index));
+    const auto* slice = index->as_if<SliceExpr>();
+    given.push_back(slice ? f_.slice_entity(*slice) : f_.lower_expr(*index));
     if (given.back().is_error()) return {};
   }
   if (auto picked = indexed_place(w, expr, given)) return *std::move(picked);
   bool elements = expr.indices.size() == rank;
-  for (const Expr* index : expr.indices) elements = elements && index->kind != ExprKind::slice;
+  for (const Entity& e : given) elements = elements && e.kind != Entity::Kind::slice;
   if (elements) {
     std::vector<Entity> indices;
     std::vector<const Node*> nodes;
@@ -250,20 +274,31 @@ Place Tiles::place(ir::Value* tile, const SubscriptExpr& expr) {
     }
     return element_place(w, indices, nodes).value_or(Place{});
   }
+  const Window made = part_of(w, given, expr.indices, true);
+  if (!made) return {};
+  Place place;
+  place.root = Place::Root::temporary;
+  place.base = value(made);
+  place.type = place.base->type;
+  return place;
+}
+
+Tiles::Window Tiles::part_of(const Window& w, std::span<const Entity> given, std::span<const Expr* const> nodes,
+                             bool from_end) {
   Shape shape, strides;
   ir::Value* offset = w.offset;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const Expr* index = d < expr.indices.size() ? expr.indices[d] : nullptr;
-    if (!index) {
+  for (std::size_t d = 0; d < w.type->rank(); ++d) {
+    if (d >= given.size()) {
       shape.push_back(w.type->shape[d]);
       strides.push_back(w.type->strides[d]);
       continue;
     }
-    if (const auto* slice = index->as_if<SliceExpr>()) {
-      const auto positions = f_.slice_positions(*slice, w.type->shape[d]);
+    const Node& at = nodes[d] ? static_cast<const Node&>(*nodes[d]) : at_;
+    if (given[d].kind == Entity::Kind::slice) {
+      const auto positions = f_.slice_positions(given[d], *nodes[d], w.type->shape[d]);
       if (!positions) return {};
       if (positions->empty()) {
-        fail(DiagCode::bad_index, *index, "this slice is an empty tile");
+        fail(DiagCode::bad_index, at, "this slice is an empty tile");
         return {};
       }
       const std::int64_t step = positions->size() > 1 ? (*positions)[1] - (*positions)[0] : 1;
@@ -272,24 +307,21 @@ Place Tiles::place(ir::Value* tile, const SubscriptExpr& expr) {
       offset = plus(offset, i32((*positions)[0] * w.type->strides[d]));
       continue;
     }
-    ir::Value* i = as_index(given[d], *index);
+    ir::Value* i = as_index(given[d], at);
     if (!i) return {};
     bool ok = true;
-    if (i->is_constant() && i->as_int() < 0) {
+    if (from_end && i->is_constant() && i->as_int() < 0) {
       i = i32(i->as_int() + w.type->shape[d]);
-    } else if (!i->is_constant() && i->type->is_signed_int()) {  // counts from the end
+    } else if (from_end && !i->is_constant() && i->type->is_signed_int()) {
       ir::Value* end = f_.function_.constant_int(i->type, w.type->shape[d]);
       ir::Value* negative = b_.binary(OpCode::lt, i, f_.function_.zero(i->type));
       i = b_.select(negative, b_.binary(OpCode::add, i, end), i);
     }
-    offset = plus(offset, times(clamped_offset(w, d, i, 1, *index, ok), w.type->strides[d]));
+    offset = plus(offset, times(clamped_offset(w, d, i, 1, at, ok), w.type->strides[d]));
     if (!ok) return {};
   }
-  Place place;
-  place.root = Place::Root::temporary;
-  place.base = value(view(w, shape, strides, offset));
-  place.type = place.base->type;
-  return place;
+  if (shape.empty()) shape = {1}, strides = {1};
+  return view(w, shape, strides, offset);
 }
 
 Entity Tiles::form_extract(const std::vector<Argument>& args) {
@@ -361,14 +393,25 @@ Entity Tiles::form_scatter(std::string_view name, const std::vector<Argument>& a
     return fail(DiagCode::type_mismatch, node(given),
                 std::string(name) + "(): the value is " + value->type->user_name() + ", the tile has " +
                     w.type->element->user_name());
-  if (add && (!value->type->is_numeric() || value->type->scalar_kind() == ScalarKind::boolean))
+  if (add && !can_add(value->type) && !value->type->is_struct())
     return fail(DiagCode::bad_call, at_, "tile_scatter_add() does not work on " + w.type->type->user_name());
   ir::Value* condition = place->inside ? f_.fold(OpCode::bit_and, wanted, place->inside) : wanted;
+  if (!add && threads_ > 1 && f_.region_depth_ == 0 && f_.function_.kind == ir::FunctionKind::kernel) {
+    // All threads come by. They put their numbers at their elements, where the highest stays; each element takes that one's value.
+    const Window highest = make(types::i32(), w.type->shape), values = make(value->type, {threads_});
+    fill(highest, i32(-1));
+    const auto slot = element_place(highest, indices, nodes);
+    guarded(condition, [&] { b_.atomic(ir::AtomicKind::max, slot->base, slot->indices, 0, {}, {}, thread()); });
+    ir::Value* own[] = {thread()};
+    put(values, own, value);
+    each(w.type->shape, [&](Coords at) {
+      ir::Value* from[] = {get(highest, at)};
+      guarded(b_.binary(OpCode::ge, from[0], i32(0)), [&] { put(w, at, get(values, from)); });
+    });
+    return Entity::nothing();
+  }
   guarded(condition, [&] {
-    if (add && threads_ > 1) {
-      b_.atomic(ir::AtomicKind::add, w.data, place->indices, 0, {}, {}, value);
-      return;
-    }
+    if (add && (threads_ > 1 || value->type->is_struct())) return add_to_element(*place, value, false);
     ir::Value* now = add ? b_.binary(OpCode::add, b_.load(w.data, place->indices, 0), value) : value;
     b_.store(w.data, place->indices, 0, {}, {}, now);
   });

@@ -180,8 +180,8 @@ std::shared_ptr<Scope> warp_scope() {
 }
 
 std::optional<Symbol> python_builtin(std::string_view name) {
-  constexpr std::string_view names[] = {"abs", "min",   "max",   "round",    "pow",
-                                        "len", "print", "range", "reversed", "type"};
+  constexpr std::string_view names[] = {"abs",   "min",   "max",      "round", "pow", "len",
+                                        "print", "range", "reversed", "slice", "type"};
   if (name == "int") return Symbol::of_type(types::i32());
   if (name == "float") return Symbol::of_type(types::f32());
   if (name == "bool") return Symbol::of_type(types::boolean());

@@ -57,10 +57,28 @@ def kernel_error(body, *, args="x: wp.array(dtype=float), n: int", error=Excepti
         ("t = wp.tile_matmul(wp.tile_zeros((2, 3)), wp.tile_zeros((2, 3)))", "don't fit"),
         ("t = wp.tile_map(wp.normalize, wp.tile_zeros(4))", "normalize"),
         ("t = wp.tile_sum(wp.tile_zeros((2, 3)), axis=2)", "out of bounds"),
+        ("t = wp.tile_view(wp.tile_zeros(4), offset=(slice(0, n),))", "compile-time"),
+        ("t = wp.tile_view(wp.tile_zeros(4), offset=(slice(0, 2),), shape=(2,))", "'shape' together with a slice"),
+        ("t = wp.tile_view(wp.tile_zeros(4), offset=(slice(2, 2),))", "empty tile"),
+        ("t = wp.tile_view(wp.tile_zeros(4), offset=(0, slice(0, 2)))", "2 dimensions"),
+        ("t = wp.tile_matmul(wp.tile_zeros((2, 3)), wp.tile_zeros((3, 2)), precision='half')", '"default", "tf32"'),
     ],
 )
 def test_mistakes(body, words):
     assert words in kernel_error(body)
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("t = wp.tile_zeros(4, dtype=wp.vec3) / wp.tile_zeros(4, dtype=wp.vec3)", "scalar"),
+        ("t = wp.tile_zeros((2, 2), dtype=wp.vec2)\nu = wp.tile_matmul(t, t)", "complex"),
+        ("t = wp.tile_zeros((2, 2), dtype=wp.float16)\nu = wp.tile_matmul(t, t, precision='tf32')", "float32"),
+        ("s = wp.tile_stack(capacity=4, dtype=int)\nwp.tile_stack_push(s, 1.0, True)", "does not match"),
+    ],
+)
+def test_operands_that_tiles_do_not_take(body, words):
+    assert words in kernel_error(body, error=TypeError)
 
 
 def test_mistakes_of_launches():

@@ -334,3 +334,104 @@ def test_sums_of_structs():
     assert [tuple(np.ravel(part)) for part in b.numpy()[0]] == [(3.0,), (2.0, 4.0, 6.0), (8,), (1,)]
     assert [tuple(np.ravel(part)) for part in c.numpy()[1]] == [(3.0,), (2.0, 4.0, 6.0), (8,), (0,)]
     assert [tuple(np.ravel(part)) for part in d.numpy()[0]] == [(1.5,), (1.0, 2.0, 3.0), (4,), (0,)]
+
+
+def test_elements_that_are_structs():
+    """What threads add to one element is all there, field by field; flags stay."""
+
+    @wp.kernel
+    def k(a: wp.array(dtype=Mixed), b: wp.array(dtype=Mixed)):
+        _i, lane = wp.tid()
+        t = wp.tile_zeros(shape=4, dtype=Mixed)
+        one = Mixed()
+        if lane == 0:
+            one = a[0]
+        t[0] += one
+        t[1] -= one
+        wp.tile_scatter_add(t, 2, one, lane == 0)
+        t[3].x += one.x
+        wp.tile_store(b, t)
+
+    one = Mixed()
+    one.x, one.v, one.n, one.flag = 1.5, wp.vec3(1.0, 2.0, 3.0), 4, True
+    b = wp.zeros(4, dtype=Mixed)
+    run(k, wp.array([one], dtype=Mixed), b)
+    got = [[tuple(np.ravel(part)) for part in row] for row in b.numpy()]
+    assert got[0] == [(1.5,), (1.0, 2.0, 3.0), (4,), (0,)]
+    assert got[1] == [(-1.5,), (-1.0, -2.0, -3.0), (-4,), (0,)]
+    assert got[2] == got[0] and got[3] == [(1.5,), (0.0, 0.0, 0.0), (0,), (0,)]
+
+
+def test_slices_as_values():
+    """slice(…) where t[…] has a slice: in tile_view, and in brackets."""
+
+    @wp.kernel
+    def k(x: wp.array2d(dtype=float), n: int, y: wp.array2d(dtype=float), z: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=(6, 5))
+        wp.tile_store(y, wp.tile_view(t, offset=(slice(1, -1, 2), slice(None, None, -1))))
+        wp.tile_store(z, wp.tile_view(t, offset=(n, slice(-3, None))))
+        wp.tile_store(z, t[slice(2), 4], offset=3)
+        wp.tile_view(t, offset=slice(0, 1))[0, 0] = 7.0
+        wp.tile_store(z, t[0, 0:1], offset=5)
+
+    x = rng.normal(size=(6, 5)).astype(np.float32)
+    y, z = zeros((2, 5)), zeros(6)
+    run(k, arr(x), 4, y, z)
+    np.testing.assert_array_equal(y.numpy(), x[1:-1:2, ::-1])
+    np.testing.assert_array_equal(z.numpy(), [*x[4, -3:], *x[:2, 4], 7.0])
+
+
+def test_lengths_in_static_expressions():
+    @wp.kernel
+    def k(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=(3, 4))
+        u = wp.tile_zeros(shape=wp.static(len(t) + len(t[0])), dtype=float)
+        wp.tile_store(y, u + wp.tile_ones(shape=7, dtype=float))
+
+    y = zeros(8)
+    run(k, arr(np.zeros((3, 4))), y)
+    assert y.numpy().tolist() == [1.0] * 7 + [0.0]
+
+
+@pytest.mark.parametrize("dtype", [wp.int64, wp.uint64, wp.uint32])
+def test_wide_indices(dtype):
+    """Indices and offsets of any width: those beyond a tile are outside, also where their low bits are not."""
+
+    @wp.kernel
+    def k(x: wp.array(dtype=float), n: dtype, y: wp.array(dtype=float)):
+        t = wp.tile_load(x, shape=4)
+        y[0] = t[n]
+        t[n] = 9.0
+        wp.tile_store(y, wp.tile_view(t, offset=(n,), shape=(2,)), offset=1)
+
+    far = {wp.int64: [1 << 32, -(1 << 32), (1 << 40) + 1], wp.uint64: [1 << 32, (1 << 63) + 1], wp.uint32: [0xFFFFFFFF, 0x80000001]}
+    x = arr([1.0, 2.0, 3.0, 4.0])
+    for n in far[dtype]:
+        y = zeros(3)
+        run(k, x, dtype(n), y)
+        assert y.numpy().tolist() == [0.0, *([1.0, 2.0] if n < 0 else [3.0, 4.0])]
+    y = zeros(3)
+    run(k, x, dtype(2), y)
+    assert y.numpy().tolist() == [3.0, 9.0, 4.0]
+
+
+def test_windows_of_what_a_loop_makes():
+    """A name that a loop changes may become a part of a tile that the turn makes."""
+
+    @wp.kernel
+    def k(x: wp.array2d(dtype=float), n: int, y: wp.array2d(dtype=float), z: wp.array2d(dtype=float)):
+        t = wp.tile_load(x, shape=(4, 4))
+        u = wp.tile_load(x, shape=(2, 4))
+        for _turn in range(n):
+            t = t[wp.tile_arange(3, -1, -1, dtype=int), :]
+            u = (t + t)[1:3]
+        wp.tile_store(y, t)
+        wp.tile_store(z, u)
+
+    x = rng.normal(size=(4, 4)).astype(np.float32)
+    for n in range(4):
+        y, z = zeros((4, 4)), zeros((2, 4))
+        run(k, arr(x), n, y, z)
+        now = x[::-1] if n % 2 else x
+        np.testing.assert_array_equal(y.numpy(), now)
+        np.testing.assert_array_equal(z.numpy(), 2 * now[1:3] if n else x[:2])

@@ -66,6 +66,44 @@ llvm::Value* swap_until_done(Emitter& e, const ScalarAtomic& atomic, llvm::Value
   return old;
 }
 
+/// A number of 8 or 16 bits, by swaps of the word that it lies in. LLVM would do it, too, but begin with a plain load, which
+/// is a race with the swaps of others.
+llvm::Value* swap_in_word(Emitter& e, const ScalarAtomic& atomic) {
+  llvm::IRBuilder<>& b = e.b;
+  llvm::Type* type = e.unit.memory_type(atomic.scalar);
+  llvm::Type* bits_type = b.getIntNTy(type->getScalarSizeInBits());
+  llvm::Value* address = b.CreatePtrToInt(atomic.at, b.getInt64Ty());
+  llvm::Value* word_at = b.CreateIntrinsic(llvm::Intrinsic::ptrmask, {atomic.at->getType(), b.getInt64Ty()},
+                                           {atomic.at, b.getInt64(~std::uint64_t(3))});
+  llvm::Value* shift = b.CreateTrunc(b.CreateShl(b.CreateAnd(address, 3), 3), b.getInt32Ty());
+  llvm::Value* own = b.CreateShl(b.getInt32((1u << bits_type->getIntegerBitWidth()) - 1), shift);
+  const llvm::MaybeAlign align(4);
+  llvm::LoadInst* first = b.CreateAlignedLoad(b.getInt32Ty(), word_at, align);
+  first->setAtomic(kAtomicOrder);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *loop = e.block("word"), *done = e.block("word.done");
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* seen = b.CreatePHI(b.getInt32Ty(), 2);
+  seen->addIncoming(first, before);
+  llvm::Value* old_bits = b.CreateTrunc(b.CreateLShr(seen, shift), bits_type);
+  llvm::Value* old = b.CreateBitCast(old_bits, type);
+  llvm::Value* next = atomic.value;
+  if (atomic.kind == AtomicKind::cas) {
+    llvm::BasicBlock* change = e.block("word.change");
+    b.CreateCondBr(b.CreateICmpEQ(old_bits, b.CreateBitCast(atomic.expected, bits_type)), change, done);
+    b.SetInsertPoint(change);
+  } else if (atomic.kind != AtomicKind::exch) {
+    next = e.arith(plain_op(atomic.kind), atomic.scalar, {old, atomic.value});
+  }
+  llvm::Value* moved = b.CreateShl(b.CreateZExt(b.CreateBitCast(next, bits_type), b.getInt32Ty()), shift);
+  llvm::Value* word = b.CreateOr(b.CreateAnd(seen, b.CreateNot(own)), moved);
+  auto* result = b.CreateAtomicCmpXchg(word_at, seen, word, align, kAtomicOrder, kAtomicOrder);
+  seen->addIncoming(b.CreateExtractValue(result, 0), b.GetInsertBlock());
+  b.CreateCondBr(b.CreateExtractValue(result, 1), done, loop);
+  b.SetInsertPoint(done);
+  return old;
+}
+
 llvm::Value* emit_scalar_atomic(Emitter& e, const ScalarAtomic& atomic, bool alone) {
   const AtomicKind kind = atomic.kind;
   const ScalarKind scalar = atomic.scalar;
@@ -94,8 +132,10 @@ llvm::Value* emit_scalar_atomic(Emitter& e, const ScalarAtomic& atomic, bool alo
     b.CreateAlignedStore(next, at, align);
     return old;
   }
+  const bool gpu = unit.hooks->has_atomic_float_add();  // swaps whole words only
+  if (bytes < 4 && gpu) return swap_in_word(e, atomic);
   if (kind == AtomicKind::cas) return from_bits(b.CreateExtractValue(swap(as_bits(expected), as_bits(value)), 0));
-  if (floating && kind == AtomicKind::add && unit.hooks->has_atomic_float_add() && !is_half(scalar))
+  if (floating && kind == AtomicKind::add && gpu && !is_half(scalar))
     return b.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, at, value, align, kAtomicOrder);
   // Of integers LLVM knows all of these, by a loop of its own where a target has no instruction.
   if (!floating) return b.CreateAtomicRMW(native_op(kind, is_signed(scalar)), at, value, align, kAtomicOrder);

@@ -112,6 +112,7 @@ DriverTable make_table() {
              : which == kAttributeComputeMinor        ? 0
              : which == kAttributeMultiprocessorCount ? 4
              : which == kAttributeMaxThreadsPerBlock  ? 1024
+             : which == kAttributeMaxSharedMemory     ? 227 * 1024
                                                       : 1;
     return kSuccess;
   };

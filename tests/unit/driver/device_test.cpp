@@ -1,6 +1,8 @@
 // GPUs from C++: devices, copies, streams, events, launches, graphs, tapes. On a machine without one these run against the
-// fake driver (tests/fake_cuda), which takes kernels and does nothing: what they compute is looked at on a real one.
+// fake driver (tests/fake_cuda), which runs them in its machine if WEFT_FAKE_CUDA_RUNS asks for it.
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "weft/algorithms.h"
 #include "weft/weft.h"
@@ -16,7 +18,8 @@ class Gpu : public testing::Test {
   void SetUp() override {
     if (Device::cuda_count() == 0) GTEST_SKIP() << Device::why_no_cuda();
     gpu = Device::cuda();
-    computes = gpu.model().find("Fake") == std::string::npos;
+    const char* runs = std::getenv("WEFT_FAKE_CUDA_RUNS");
+    computes = gpu.model().find("Fake") == std::string::npos || (runs && *runs == '1');
   }
   Device gpu;
   bool computes = false;
@@ -116,6 +119,45 @@ TEST_F(Gpu, Launches) {
   place.block_dim = 100000;
   EXPECT_THROW(kernels.kernel("scale").launch_at(place, {3}, x, 0.5), weft::LaunchError);
   kernels.build(gpu);
+}
+
+TEST_F(Gpu, TilesInBlocks) {
+  weft::Options options;
+  options.cache = false;
+  const weft::Program kernels = weft::Program::compile(R"(
+import warp as wp
+
+@wp.kernel
+def rows(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i, lane = wp.tid()
+    t = wp.tile_load(x, shape=(1, 40), offset=(i, 0))
+    own = float(0.0)
+    for k in range(lane, 40, wp.block_dim()):
+        own += 1.0
+    y[i] = wp.tile_sum(t * t)[0] + wp.tile_sum(wp.tile(own))[0]
+)",
+                                                       "tiles.py", options);
+  const Array x = Array::zeros("float32", {3, 40}, gpu), y = Array::zeros("float32", {3}, gpu);
+  x.fill(2);
+  kernels.build(gpu);
+  weft::Place place;
+  for (const int block : {32, 48, 0, 32}) {  // 0: as many as is usual
+    place.block_dim = block;
+    y.fill_zero();
+    kernels.kernel("rows").launch_at(place, {3, block ? block : 256}, x, y);
+    if (computes) EXPECT_EQ(y.read<float>(), Floats(3, 200.0f)) << block;
+  }
+  place.block_dim = 5000;
+  EXPECT_THROW(kernels.kernel("rows").launch_at(place, {3, 5000}, x, y), weft::LaunchError);
+  // On a tape: the adjoint is that of the same blocks.
+  x.set_requires_grad(true);
+  y.set_requires_grad(true);
+  place.block_dim = 32;
+  const weft::Tape tape;
+  tape.record([&] { kernels.kernel("rows").launch_at(place, {3, 32}, x, y); });
+  y.grad().fill(1);
+  tape.backward();
+  if (computes) EXPECT_EQ(x.grad().read<float>(), Floats(120, 4.0f));
 }
 
 TEST_F(Gpu, StreamsAndEvents) {

@@ -1,10 +1,12 @@
 // Handlers of XLA driven by call frames made by hand, without XLA: values, derivatives, batches, and frames that are wrong.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <deque>
 #include <thread>
 
 #include "driver/kernel_from_ir.h"
+#include "driver/program_impl.h"
 #include "interop/xla_handlers.h"
 #include "sema/file_scope.h"
 #include "syntax/parser.h"
@@ -31,6 +33,15 @@ def power(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i] = x[i]
     for k in range(3):
         y[i] = y[i] * y[i]
+
+@wp.kernel
+def rows(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i, lane = wp.tid()
+    t = wp.tile_load(x, shape=(1, 40), offset=(i, 0))
+    own = float(0.0)
+    for k in range(lane, 40, wp.block_dim()):
+        own += 1.0
+    y[i] = wp.tile_sum(t * t)[0] + wp.tile_sum(wp.tile(own))[0]
 
 @wp.kernel
 def grow(x: wp.array(dtype=float)):
@@ -130,6 +141,8 @@ class Frame {
   }
   Frame& arg(std::vector<float>& data, std::vector<std::int64_t> dims) { return add(args_, data.data(), dims); }
   Frame& ret(std::vector<float>& data, std::vector<std::int64_t> dims) { return add(rets_, data.data(), dims); }
+  Frame& arg(const Array& data, std::vector<std::int64_t> dims) { return add(args_, memory(data), dims); }
+  Frame& ret(const Array& data, std::vector<std::int64_t> dims) { return add(rets_, memory(data), dims); }
   xla::Buffer& last() { return buffers_.back(); }
   xla::CallFrame& raw() { return frame_; }
   xla::Api& api() { return api_; }
@@ -150,6 +163,7 @@ class Frame {
   }
 
  private:
+  static float* memory(const Array& array) { return static_cast<float*>(array.internal()->array.data()); }
   Frame& add(std::vector<void*>& list, float* data, const std::vector<std::int64_t>& dims) {
     dims_.push_back(dims);
     buffers_.push_back({sizeof(xla::Buffer), nullptr, xla::kF32, data, std::int64_t(dims.size()), dims_.back().data()});
@@ -332,6 +346,52 @@ TEST(XlaHandlers, AdjointsThatNeedALogRunTheKernelAgain) {
                 .text,
             "");
   EXPECT_EQ(gradient, (Floats{8, 8 * 128}));
+}
+
+TEST(XlaOnCuda, KernelsWithTilesRunInTheirBlocks) {
+  if (Device::cuda_count() == 0) GTEST_SKIP() << Device::why_no_cuda();
+  const char* runs = std::getenv("WEFT_FAKE_CUDA_RUNS");
+  const bool computes = Device::cuda().model().find("Fake") == std::string::npos || (runs && *runs == '1');
+  const Device gpu = Device::cuda();
+  const cuda::ContextScope current(*gpu.internal());
+  static cuda::StreamHandle stream;
+  stream = gpu.stream().internal()->handle();
+  const auto on_stream = [](Frame&& frame) {
+    frame.api().stream_get = [](xla::StreamGetArgs* args) -> xla::Error* {
+      args->stream = stream;
+      return nullptr;
+    };
+    return frame.run(&launch_on_cuda).text;
+  };
+  const Array x = Array::zeros("float32", {3, 40}, gpu), y = Array::zeros("float32", {3}, gpu);
+  x.fill(2);
+  for (const int block : {32, 48, 0}) {  // 0: as many as is usual
+    CallRecord record;
+    record.dims = {3, block ? block : 256};
+    record.block_dim = block;
+    record.params = {array(Role::input, 0, -1), array(Role::output, -1, 0)};
+    const std::string call = make_call("rows", record);
+    for (int turn = 0; turn < 2; ++turn) {
+      EXPECT_EQ(on_stream(std::move(Frame(call).arg(x, {3, 40}).ret(y, {3}))), "");
+      if (computes) EXPECT_EQ(y.read<float>(), Floats(3, 200.0f)) << block;
+    }
+    record.direction = Direction::adjoint;
+    record.params = {array(Role::input, 0, -1, -1, 0), array(Role::output, -1, -1, 1, 1)};
+    const Array seed = Array::zeros("float32", {3}, gpu), gradient = Array::zeros("float32", {3, 40}, gpu),
+                copy = Array::zeros("float32", {3}, gpu);
+    seed.fill(1);
+    Frame back(make_call("rows", record));
+    back.arg(x, {3, 40}).arg(seed, {3}).ret(gradient, {3, 40}).ret(copy, {3});
+    EXPECT_EQ(on_stream(std::move(back)), "");
+    if (computes) EXPECT_EQ(gradient.read<float>(), Floats(120, 4.0f)) << block;
+  }
+  CallRecord record;
+  record.dims = {3, 32};
+  record.block_dim = 32;
+  record.params = {array(Role::input, 0, -1), array(Role::output, -1, 0)};
+  const std::string text =
+      on_stream(std::move(Frame(portable_record("rows", record).encode()).arg(x, {3, 40}).ret(y, {3})));
+  EXPECT_NE(text.find("portable code"), std::string::npos) << text;
 }
 
 TEST(XlaHandlers, NoThreadsAndNoElements) {

@@ -96,11 +96,11 @@ NOTED: dict[str, str] = {
     "legacy_cpu_linker": "there is one linker",
     "use_precompiled_headers": _NO_CPP,
     "compile_time_trace": "weftc --time shows the phases of a compile",
-    "enable_cpu_blocks": "CPU launches are cut into chunks by themselves",
+    "enable_cpu_blocks": "a block on the CPU is one thread, which works on whole tiles",
     "enable_mathdx_gemm": _NO_MATHDX,
     "enable_mathdx_fft": _NO_MATHDX,
     "enable_mathdx_solver": _NO_MATHDX,
-    "enable_tiles_in_stack_memory": "private memory is placed by the compiler",
+    "enable_tiles_in_stack_memory": "memory of tiles is placed by the compiler",
     "deterministic_max_records": "deterministic launches need no records",
     "deterministic_debug": "deterministic launches need no records",
 }
