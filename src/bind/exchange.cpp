@@ -279,7 +279,8 @@ WEFT_HOT bool read_foreign(nb::handle object, const Type* element, interop::Seen
   return false;
 }
 
-WEFT_HOT bool read_plain_tensor(PyObject* object, const Type* type, ArrayDesc& out) {
+WEFT_HOT bool read_plain_tensor(PyObject* object, const Type* type, const cuda::Device* device, LaunchNotes& notes,
+                                ArrayDesc& out) {
   if (kFreeThreaded) return false;  // entries change
   PyTypeObject* const python_type = Py_TYPE(object);
   const KnownType& known = known_types[slot_of(python_type)];
@@ -289,8 +290,15 @@ WEFT_HOT bool read_plain_tensor(PyObject* object, const Type* type, ArrayDesc& o
     PyErr_Clear();  // who asks again hears why
     return false;
   }
+  if (device) {
+    if (tensor.device.type != interop::kDlCuda || tensor.device.id != device->ordinal()) return false;
+    tensor.device.type = interop::kDlCpu;  // packed memory is the same everywhere
+  }
   const Type* element = type->element();
-  return interop::read_packed(tensor, element, out) && out.ndim == std::int32_t(type->rank());
+  if (!interop::read_packed(tensor, element, out) || out.ndim != std::int32_t(type->rank())) return false;
+  notes.plain_tensors = true;
+  if (device && !notes.provider) notes.provider = known.table, notes.provider_device = tensor.device.id;
+  return true;
 }
 
 void put_in_order(const cuda::Stream& earlier, const cuda::Stream& later) {

@@ -28,9 +28,10 @@ struct __attribute__((visibility("hidden"))) ForeignArray {
 /// empty when it shows none at all. Objects that say things which can't be true raise RuntimeError.
 bool read_foreign(nb::handle object, const Type* element, interop::Seen how, ForeignArray& out, std::string& why);
 
-/// The same for the usual tensor in a launch on the CPU: of PyTorch, with an exchange table, of this array type, packed and
-/// writable. False for every other one, whatever the reason; nothing is raised. The memory is the object's own.
-bool read_plain_tensor(PyObject* object, const Type* type, ArrayDesc& out);
+/// The same for the usual tensor in a launch on a device, null for the CPU: of PyTorch, with an exchange table, of this array
+/// type, packed and writable. False for every other one, whatever the reason; nothing is raised. The memory is the object's own.
+bool read_plain_tensor(PyObject* object, const Type* type, const cuda::Device* device, struct LaunchNotes& notes,
+                       ArrayDesc& out);
 
 /// A runtime array over that memory; it keeps what has to be kept until the last view is gone. The stream that it comes
 /// with is waited for.
@@ -67,7 +68,7 @@ struct __attribute__((visibility("hidden"))) LaunchNotes {
   bool ordered = false;     // other libraries' work was put before that of the current stream
   bool own_arrays = false;  // there are arrays of ours, too; known if a provider is
   bool arguments_held =
-      false;                   // until a launch on the CPU is done: tensors that are their memory need no keeping then,
+      false;  // until the launch is done or queued: tensors that are their memory need no keeping then,
   bool plain_tensors = false;  // and there are some
 };
 

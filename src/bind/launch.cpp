@@ -184,7 +184,7 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
   if (place.device) std::memset(block.data(), 0, signature.layout.size);  // its padding is compared
   std::vector<nb::object> keep;
   LaunchNotes notes;
-  notes.arguments_held = !place.device && !tape;
+  notes.arguments_held = !tape && !(place.device && place.device->capture());
   fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
   if (has_no_threads(*kernel, dims)) return;
   if (notes.plain_tensors && (runtime::writes_are_watched() || capturing_on_cpu())) [[unlikely]]

@@ -158,9 +158,8 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
   if (p.type->is_array()) {
     if (notes && notes->arguments_held) {
       ArrayDesc seen;
-      if (read_plain_tensor(value, p.type, seen)) {
+      if (read_plain_tensor(value, p.type, device, *notes, seen)) {
         std::memcpy(to, &seen, sizeof seen);
-        notes->plain_tensors = true;
         return;
       }
     }

@@ -103,7 +103,9 @@ nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, st
   made->dispatch_modes = torch["dispatch_modes"];
   made->transformed = torch["transformed"];
   made->forward_mode = torch["forward_mode"];
-  const auto interned = [](const char* text) { return nb::steal(PyUnicode_InternFromString(text)); };  // compared by address
+  const auto interned = [](const char* text) {
+    return nb::steal(PyUnicode_InternFromString(text));
+  };  // compared by address
   made->device = interned("cpu");
   made->no_tape = nb::borrow(Py_False);
   made->names = nb::make_tuple(interned("device"), interned("record_tape"));

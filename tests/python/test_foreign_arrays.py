@@ -216,6 +216,48 @@ working[0] = chosen.cuda_stream  # it is asked for, not remembered
 goes_to(chosen, [x, y], 1)
 """
 
+# A stand-in for later ones: a class with an exchange table, which is ours, and so are the streams that it tells.
+TABLED = """
+import sys, types
+torch = types.ModuleType("torch")
+sys.modules["torch"] = torch
+
+class Tensor(wp.array):
+    requires_grad = False
+
+torch.Tensor = Tensor
+driver = ctypes.CDLL("libcuda.so.1")
+last_stream = getattr(driver, "weft_fake_last_stream", None)
+if last_stream:
+    last_stream.restype = ctypes.c_ulong
+x, y = (Tensor(np.full(24, value, np.float32), device="cuda:0") for value in (3.0, 1.0))
+wp.launch(add, 24, [x, y], device="cuda:0")
+wp.launch(add, 24, [a, y], device="cuda:0")
+wp.launch(add, 12, [x[::2], y], device="cuda:0")  # not packed
+with wp.ScopedStream(wp.Stream("cuda:0")) as side:
+    wp.launch(add, 24, [x, y], device="cuda:0")
+    assert not last_stream or last_stream() == side.cuda_stream
+with wp.ScopedCapture("cuda:0") as capture:
+    wp.launch(add, 24, [Tensor(np.ones(24, np.float32), device="cuda:0"), y], device="cuda:0")  # the graph holds it
+wp.capture_launch(capture.graph)
+if not last_stream:
+    assert np.array_equal(y.numpy(), np.arange(24) + 8.0 + 3.0 * (np.arange(24) < 12))
+if wp.get_cuda_device_count() > 1:
+    try:
+        wp.launch(add, 24, [Tensor(np.ones(24, np.float32), device="cuda:1"), y], device="cuda:0")
+    except RuntimeError as error:
+        assert "'x'" in str(error), error
+    else:
+        raise AssertionError("memory of another device")
+host = Tensor(np.ones(24, np.float32), device="cpu")
+try:
+    wp.launch(add, 24, [host, y], device="cuda:0")
+except RuntimeError as error:
+    assert "'x'" in str(error), error
+else:
+    raise AssertionError("memory of the host")
+"""
+
 LOCKED = """
 try:
     import torch
@@ -237,7 +279,7 @@ if torch:
     assert seen.pinned and seen.grad.pinned
 """
 
-PROGRAMS = {"followed": FOLLOWED, "locked": LOCKED, "queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
+PROGRAMS = {"followed": FOLLOWED, "tabled": TABLED, "locked": LOCKED, "queued": QUEUED, "captures": CAPTURES, "shapes": SHAPES, "places": PLACES, "scopes": SCOPES}
 
 
 def run(program: str, folder: str, environment: dict[str, str]) -> None:
