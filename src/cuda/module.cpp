@@ -88,7 +88,10 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
   WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
   WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
-  usual_block_ = usual_block_size(registers_, max_threads_);
+  // Threads with a stack of their own walk trees, some of them ten times as long as others: small blocks make room sooner.
+  constexpr int kStack = 256, kSmallBlock = 128;
+  usual_block_ =
+      local_bytes_ >= kStack ? std::min(max_threads_, kSmallBlock) : usual_block_size(registers_, max_threads_);
   if (!shared_bytes_) return;
   const bool can = api.function_set_attribute &&
                    api.function_set_attribute(function_, kFunctionSharedBytes, int(shared_bytes_)) == kSuccess;

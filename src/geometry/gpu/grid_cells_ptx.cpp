@@ -112,8 +112,7 @@ std::string place_points_ptx(const std::string& name) {
   const std::vector<Reg> cells = gather(k, kCells, items.index), ranks = gather(k, kRanks, items.index);
   const std::vector<Reg> starts = gather(k, kStarts, cells);
   for (std::size_t i = 0; i < items.index.size(); ++i)
-    k.when(items.there[i])
-        .run("st.global.u32", element(k, kMixed, k("add.u32", starts[i], ranks[i])), items.index[i]);
+    k.when(items.there[i]).run("st.global.u32", element(k, kMixed, k("add.u32", starts[i], ranks[i])), items.index[i]);
   return k.text();
 }
 
