@@ -284,6 +284,11 @@ class Tiles {
   void factor_by_rows(const Window& from, const Window& to);
   /// The tile, or a copy of it in which threads that each have a row don't meet in a bank.
   Window apart(const Window& w);
+  /// How many columns at a time a larger factor or system is done by, the warp having the corner of each; 0: not so.
+  std::int64_t panel_of(std::int64_t n) const;
+  void factor_by_panels(const Window& w, std::int64_t panel);
+  /// One right side in place.
+  void solve_by_panels(const Window& x, const System& system, std::int64_t panel);
   /// The row's number of a system's solution, inside of by_rows.
   ir::Value* substitute_by_rows(Row& row, const System& system, ir::Value* side);
   /// One right side through one system after the other; `to` may be `from`.

@@ -265,6 +265,13 @@ Tiles::Window Tiles::padded_to_fours(const Window& square) {
   return made;
 }
 
+namespace {
+
+/// Whether code for so many rows that a warp has in registers is short enough: each root and quotient of float64 is long.
+bool is_short(std::int64_t n, const Type* type) { return n <= 16 || type == types::f32(); }
+
+}  // namespace
+
 Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"A", "fill_mode"};
   const auto bound = bind(name, kParams, 1, args);
@@ -279,7 +286,7 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   if (threads_ > 1 && !writes_once()) {
     const std::int64_t n = a.type->shape[0];
-    if (fits_warp(n)) {
+    if (fits_warp(n) && is_short(n, a.type->element)) {
       const Window work = apart(a), target = inplace ? a : make(a.type->element, a.type->shape);
       const Window made = work.data == a.data ? target : work;
       // The upper triangle is the lower one of the transpose.
@@ -293,8 +300,11 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
     }
     const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);
     const Shape& strides = work.type->strides;
-    library_call("_tile_cholesky_block",
-                 {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n), thread(), thread_count()});
+    if (const std::int64_t panel = panel_of(n))
+      factor_by_panels(view(work, work.type->shape, {strides[upper], strides[!upper]}, work.offset), panel);
+    else
+      library_call("_tile_cholesky_block", {work.data, work.offset, i32(strides[upper]), i32(strides[!upper]), i32(n),
+                                            thread(), thread_count()});
     each({n, n}, [&](Coords at) {  // nothing on the other side of the diagonal
       ir::Value* kept = b_.binary(upper ? OpCode::ge : OpCode::le, at[1], at[0]);
       put(target, at, b_.select(kept, get(work, at), f_.function_.zero(a.type->element)));
@@ -359,12 +369,14 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   const std::int64_t columns = y.type->rank() > 1 ? y.type->shape[1] : 1;
   const bool step = is_step(n * n * columns), once = writes_once() && !step;
   const Window own = inplace && may_overlap(t, y) ? copy_of(t) : t;
-  const Window matrix_memory = columns == 1 && fits_warp(n)                  ? apart(own)
+  const bool by_warp = fits_warp(n) && is_short(n, t.type->element);
+  const Window matrix_memory = columns == 1 && by_warp                          ? apart(own)
                                : threads_ > 1 && columns == 1 && !writes_once() ? with_long_rows(t)
-                               : step                                         ? alone(own, t.type->element)
-                                                                              : own;
+                               : step                                           ? alone(own, t.type->element)
+                                                                                : own;
   const bool given_upper = *mode == "upper";
-  if (fits_warp(n) && (columns == 1 || n <= kMostInRegisters)) {
+  const std::int64_t panel = columns == 1 && !by_warp ? panel_of(n) : 0;
+  if (panel || (by_warp && (columns == 1 || n <= kMostInRegisters))) {
     const auto turned = [&](bool swap) {
       const Shape& s = matrix_memory.type->strides;
       return swap ? view(matrix_memory, t.type->shape, {s[1], s[0]}, matrix_memory.offset) : matrix_memory;
@@ -375,7 +387,10 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
     else
       systems = {{matrix_memory, upper}};
     const Window target = inplace ? y : make(y.type->element, y.type->shape);
-    if (columns == 1)
+    if (panel) {
+      if (target.data != y.data) copy(y, target);
+      for (const System& system : systems) solve_by_panels(target, system, panel);
+    } else if (columns == 1)
       solve_by_rows(y, target, systems);
     else
       for (const System& system : systems) {

@@ -143,6 +143,48 @@ Tiles::Window Tiles::apart(const Window& w) {
   return w.type->shape[0] <= kMostInRegisters && w.type->contiguous ? w : with_long_rows(w);
 }
 
+std::int64_t Tiles::panel_of(std::int64_t n) const {
+  if (!cooperates() || !f_.module_.options().block_rows || writes_once()) return 0;
+  const std::int64_t most = std::min<std::int64_t>(threads_, kMostInRegisters);
+  for (std::int64_t p = most; p >= 4; --p)
+    if (n % p == 0 && p % 2 == 0) return p;
+  return 0;
+}
+
+void Tiles::factor_by_panels(const Window& w, std::int64_t panel) {
+  const std::int64_t n = w.type->shape[0];
+  const Shape& strides = w.type->strides;
+  plain_loop(n / panel, [&](ir::Value* k) {
+    ir::Value* const first = plus(w.offset, times(k, panel * (strides[0] + strides[1])));
+    const Window corner = view(w, {panel, panel}, strides, first);
+    factor_by_rows(corner, corner);
+    ir::Value* const rest = b_.binary(OpCode::sub, i32(n - panel), times(k, panel));
+    library_call("_tile_cholesky_rest_block",
+                 {w.data, first, i32(strides[0]), i32(strides[1]), i32(panel), rest, thread(), thread_count()});
+  });
+}
+
+void Tiles::solve_by_panels(const Window& x, const System& system, std::int64_t panel) {
+  // From the last row to the first an upper system is a lower one.
+  const std::int64_t n = x.type->shape[0], sign = system.upper ? -1 : 1;
+  const Shape &given = system.matrix.type->strides, strides = {sign * given[0], sign * given[1]};
+  const std::int64_t stride = sign * x.type->strides[0];
+  const auto begin = [&](const Window& w, std::int64_t step) {
+    return system.upper ? plus(w.offset, i32((n - 1) * step)) : w.offset;
+  };
+  ir::Value *const matrix = begin(system.matrix, given[0] + given[1]), *const side = begin(x, x.type->strides[0]);
+  plain_loop(n / panel, [&](ir::Value* k) {
+    ir::Value* const first = plus(matrix, times(k, panel * (strides[0] + strides[1])));
+    ir::Value* const start = plus(side, times(k, panel * stride));
+    const System corner{view(system.matrix, {panel, panel}, strides, first), false};
+    const Window part = view(x, {panel}, {stride}, start);
+    solve_by_rows(part, part, std::span(&corner, 1));
+    ir::Value* const rest = b_.binary(OpCode::sub, i32(n - panel), times(k, panel));
+    library_call("_tile_solve_rest_block", {system.matrix.data, first, i32(strides[0]), i32(strides[1]), x.data, start,
+                                            i32(stride), i32(panel), rest, thread(), thread_count()});
+  });
+}
+
 ir::Value* Tiles::substitute_by_rows(Row& row, const System& system, ir::Value* side) {
   const Window& t = system.matrix;
   const std::int64_t n = t.type->shape[0];

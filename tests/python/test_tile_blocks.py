@@ -294,9 +294,9 @@ def small_systems(n: int, real) -> np.ndarray:
 
 @pytest.mark.parametrize("mode", ["lower", "upper"])
 @pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
-@pytest.mark.parametrize("n", [2, 5, 16, 19, 32])
-def test_small_systems_have_the_bits_of_the_cpu(n, dtype, mode):
-    """One warp does them in registers; every number takes its updates in the same order."""
+@pytest.mark.parametrize("n", [2, 5, 16, 19, 32, 36, 48])
+def test_systems_have_the_bits_of_the_cpu(n, dtype, mode):
+    """One warp has the rows, of larger ones those of a panel; every number takes its updates in the same order."""
 
     @wp.kernel(enable_backward=False)
     def k(a: wp.array3d(dtype=dtype), b: wp.array2d(dtype=dtype), f: wp.array3d(dtype=dtype), x: wp.array3d(dtype=dtype)):

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # What takes the machine or the compiler long, and is the same code with other numbers.
-LONG = "float64 or vec2d or 1100 or (cholesky and (6 or 12)) or much_memory"
+LONG = "float64 or vec2d or 1100 or (cholesky and (6 or 12)) or much_memory or (bits_of and upper)"
 
 
 def run_tests(folder, block: int, chosen: str, *files: str, **environment: str) -> str:

@@ -111,6 +111,8 @@ llvm::Value* GpuHooks::root_in_loop(Emitter& e, llvm::Value* x) const { return e
 llvm::Value* GpuHooks::root_reciprocal(Emitter& e, llvm::Value* root) const { return emit_root_reciprocal(e, root); }
 
 llvm::Value* GpuHooks::tame(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
+  for (const llvm::Value* operand : operands)
+    if (!operand->getType()->isFloatTy()) return nullptr;  // several elements of a thread
   return code == OpCode::sqrt ? emit_tame_root(e, operands[0]) : emit_tame_quotient(e, operands[0], operands[1]);
 }
 
