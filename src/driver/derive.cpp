@@ -36,9 +36,10 @@ void write(ir::Module& module, ir::Function& derivative, const CompileOptions& o
   auto part = ir::extract_closure(*derivative.derives, &module);
   ir::Function* source = part->find(derivative.derives->name);
   if (options.gpu.block && ir::find_tile_memory(*part)) {
-    sink.report(DiagCode::no_gradient, derivative.loc,
-                "the gradient of a function that works on tiles is that of a whole block, of which each thread has a share",
-                "record the launch by wp.Tape(), or launch it with device=\"cpu\"");
+    sink.report(
+        DiagCode::no_gradient, derivative.loc,
+        "the gradient of a function that works on tiles is that of a whole block, of which each thread has a share",
+        "record the launch by wp.Tape(), or launch it with device=\"cpu\"");
     return;
   }
   // Arrays are constants here, so that a gradient which adds to them would be lost; tiles are no arrays of the program's,
