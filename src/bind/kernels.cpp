@@ -17,6 +17,9 @@
 #include "driver/full_versions.h"
 #include "runtime/errors.h"
 #include "sema/scan.h"
+#include "bind/late_launch.h"
+#include "driver/late_code.h"
+#include "runtime/late_work.h"
 #include "support/hot.h"
 
 namespace weft::bind {
@@ -70,12 +73,22 @@ void emit_warnings(const DiagnosticSink& sink) {
   for (const auto& [code, texts] : kinds) hooks().warn(*texts);
 }
 
-/// Where the forms of this process came from; for reports and tests.
+/// Where the forms of this process came from, and what compiling took; for reports and tests.
 struct BuildCounts {
-  std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0}, first{0}, full{0};
+  std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0}, first{0}, full{0}, late{0};
+  std::atomic<double> front{0}, passes{0}, emit{0}, llvm_opt{0}, codegen{0}, load{0};
 } counts;
 
-void count_build(const driver::BuildReport& report) {
+}  // namespace
+
+void count_build(const driver::BuildReport& report, bool late) {
+  if (late) ++counts.late;
+  counts.front += report.seconds_front;
+  counts.passes += report.seconds_passes;
+  counts.emit += report.seconds_emit;
+  counts.llvm_opt += report.seconds_llvm_opt;
+  counts.codegen += report.seconds_codegen;
+  counts.load += report.seconds_load;
   switch (report.source) {
     case driver::BuildReport::Source::compiled: ++counts.compiled; break;
     case driver::BuildReport::Source::disk: ++counts.disk; break;
@@ -85,9 +98,11 @@ void count_build(const driver::BuildReport& report) {
   if (report.first) ++counts.first;
 }
 
+namespace {
+
 /// Tells who wants to know of builds.
 void tell_build(const std::string& kernel, const driver::BuildReport& r, const char* how) {
-  if (!hooks().built.is_valid() || hooks().built.is_none()) return;
+  if (!tells_builds()) return;
   hooks().built(
       kernel, how,
       r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load);
@@ -185,8 +200,11 @@ const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) { return *buil
 
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
+/// Whether the last launch there that needed new code did not wait for it.
+std::atomic<bool> launches_wait{false};
 
 void build_ahead(PythonKernel& kernel) {
+  if (last_device && launches_wait) return;  // all cores have code to make that is wanted
   try {
     std::vector<const Type*> types;
     for (const sema::KernelParam& p : kernel.params()) {
@@ -287,9 +305,15 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
         "that of another kernel; go back before they change, or pass their values as arguments");
   DiagnosticSink sink;
   const driver::KernelVariant* made = nullptr;
-  {
+  launches_wait = false;
+  try {
     GilRelease release;  // the resolver takes it back where it asks Python
     made = variant(signature, form, source, sink, device, effort);
+  } catch (const driver::LateCode&) {
+    last_device = device;
+    launches_wait = true;
+    emit_warnings(sink);
+    throw;
   }
   if (!made) raise_compile_error(sink);
   last_device = device;
@@ -299,6 +323,8 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
   tell_build(name(), made->report, !compiled ? "cached" : made->report.first ? "first version" : "compiled");
   return *made;
 }
+
+bool tells_builds() { return hooks().built.is_valid() && !hooks().built.is_none(); }
 
 driver::Effort PythonKernel::launch_effort() const {
   // Graphs keep the code that they were captured with.
@@ -534,6 +560,38 @@ void register_kernels(nb::module_& m) {
       "How many forms of kernels were compiled, loaded from disk or found in the process, how many of these were found by "
       "their source key, without the front end, how many are first versions, and how many full ones replaced one.");
   m.def(
+      "build_seconds",
+      [] {
+        nb::dict out;
+        out["front end"] = double(counts.front);
+        out["passes"] = double(counts.passes);
+        out["emission"] = double(counts.emit);
+        out["LLVM's passes"] = double(counts.llvm_opt);
+        const double assembler = driver::assembler_seconds();
+        out["LLVM's code generation"] = std::max(double(counts.codegen) - assembler, 0.0);
+        out["assembler"] = assembler;
+        out["loading"] = double(counts.load);
+        return out;
+      },
+      "What the stages of compiling took for kernels that were launched, in seconds of all threads together.");
+  m.def(
+      "set_late_launches",
+      [](bool enabled, int least_cores) {
+        runtime::LateWork::enable(enabled);
+        set_least_cores_for_late_launches(least_cores);
+        if (!enabled && runtime::LateWork::waiting()) runtime::LateWork::settle();
+      },
+      nb::arg("enabled"), nb::arg("least_cores") = kUsualLeastCores,
+      "Whether launches on GPUs may wait for their code in a queue, and from how many cores on.");
+  m.def("count_late_launches", [] { return int(counts.late); },
+        "How many kernels were compiled while launches of them waited in a queue.");
+  m.def("late_launches_waiting", [] { return runtime::LateWork::waiting(); });
+  runtime::LateWork::set_waiter([](const std::function<void()>& wait) {
+    if (!PyGILState_Check()) return wait();
+    GilRelease release;
+    wait();
+  });
+  m.def(
       "set_first_versions", [](bool enabled, double least_cost) { driver::set_first_versions({enabled, least_cost}); },
       nb::arg("enabled"), nb::arg("least_cost") = driver::FirstVersions::kUsual,
       "Whether launches begin large kernels with a version that compiles quickly; 0: all kernels, for tests.");
@@ -548,9 +606,11 @@ void register_kernels(nb::module_& m) {
       "end_full_versions",
       [] {
         GilRelease release;
+        runtime::LateWork::enable(false);
+        if (runtime::LateWork::waiting()) runtime::LateWork::settle();
         codegen::end_background_compiles();
       },
-      "Before the process ends: threads that make full versions stop for good.");
+      "Before the process ends: launches that wait are done, threads that make full versions stop for good.");
   m.def("count_first_versions", &driver::count_first_versions,
         "How many kernels run by a first version whose full one is not made yet.");
 }

@@ -6,6 +6,7 @@
 #include "cuda/device.h"
 #include "cuda/graph.h"
 #include "runtime/launch.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 namespace {
@@ -62,6 +63,7 @@ void CheckBoard::check(bool all, StreamHandle stream, bool release) {
   WatchedLaunch failed;
   std::vector<WatchedLaunch> dropped;  // dies outside the lock: code may go with it
   runtime::ErrorRecord record;
+  runtime::LateWork::raise();
   {
     std::lock_guard lock(mutex_);
     if (used_ == 0) return;
