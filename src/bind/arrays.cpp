@@ -9,9 +9,9 @@
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
 #include "bind/tape.h"
-#include "runtime/late_work.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 
 namespace weft::bind {
 namespace {

@@ -9,17 +9,18 @@
 
 #include <algorithm>
 
+#include "bind/build_counts.h"
 #include "bind/compile_session.h"
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
 #include "bind/hooks.h"
+#include "bind/late_launch.h"
 #include "codegen/background.h"
 #include "driver/full_versions.h"
-#include "runtime/errors.h"
-#include "sema/scan.h"
-#include "bind/late_launch.h"
 #include "driver/late_code.h"
+#include "runtime/errors.h"
 #include "runtime/late_work.h"
+#include "sema/scan.h"
 #include "support/hot.h"
 
 namespace weft::bind {
@@ -72,33 +73,6 @@ void emit_warnings(const DiagnosticSink& sink) {
   }
   for (const auto& [code, texts] : kinds) hooks().warn(*texts);
 }
-
-/// Where the forms of this process came from, and what compiling took; for reports and tests.
-struct BuildCounts {
-  std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0}, first{0}, full{0}, late{0};
-  std::atomic<double> front{0}, passes{0}, emit{0}, llvm_opt{0}, codegen{0}, load{0};
-} counts;
-
-}  // namespace
-
-void count_build(const driver::BuildReport& report, bool late) {
-  if (late) ++counts.late;
-  counts.front += report.seconds_front;
-  counts.passes += report.seconds_passes;
-  counts.emit += report.seconds_emit;
-  counts.llvm_opt += report.seconds_llvm_opt;
-  counts.codegen += report.seconds_codegen;
-  counts.load += report.seconds_load;
-  switch (report.source) {
-    case driver::BuildReport::Source::compiled: ++counts.compiled; break;
-    case driver::BuildReport::Source::disk: ++counts.disk; break;
-    case driver::BuildReport::Source::process: ++counts.process; break;
-  }
-  if (report.source_key_hit) ++counts.by_source;
-  if (report.first) ++counts.first;
-}
-
-namespace {
 
 /// Tells who wants to know of builds.
 void tell_build(const std::string& kernel, const driver::BuildReport& r, const char* how) {
@@ -332,7 +306,7 @@ driver::Effort PythonKernel::launch_effort() const {
 }
 
 void PythonKernel::note_full_version(const driver::KernelVariant& now) const {
-  ++counts.full;
+  count_full_version();
   const nb::gil_scoped_acquire python;
   tell_build(name(), now.report, "full version");
 }
@@ -545,52 +519,8 @@ void register_kernels(nb::module_& m) {
       .def("build_ahead", &build_ahead,
            "Compiles the form that a launch will probably ask for, if that runs none of the program's own code. Errors "
            "are left to that launch.");
-  m.def(
-      "build_counts",
-      [] {
-        nb::dict out;
-        out["compiled"] = int(counts.compiled);
-        out["disk"] = int(counts.disk);
-        out["process"] = int(counts.process);
-        out["by_source"] = int(counts.by_source);
-        out["first"] = int(counts.first);
-        out["full"] = int(counts.full);
-        return out;
-      },
-      "How many forms of kernels were compiled, loaded from disk or found in the process, how many of these were found by "
-      "their source key, without the front end, how many are first versions, and how many full ones replaced one.");
-  m.def(
-      "build_seconds",
-      [] {
-        nb::dict out;
-        out["front end"] = double(counts.front);
-        out["passes"] = double(counts.passes);
-        out["emission"] = double(counts.emit);
-        out["LLVM's passes"] = double(counts.llvm_opt);
-        const double assembler = driver::assembler_seconds();
-        out["LLVM's code generation"] = std::max(double(counts.codegen) - assembler, 0.0);
-        out["assembler"] = assembler;
-        out["loading"] = double(counts.load);
-        return out;
-      },
-      "What the stages of compiling took for kernels that were launched, in seconds of all threads together.");
-  m.def(
-      "set_late_launches",
-      [](bool enabled, int least_cores) {
-        runtime::LateWork::enable(enabled);
-        set_least_cores_for_late_launches(least_cores);
-        if (!enabled && runtime::LateWork::waiting()) runtime::LateWork::settle();
-      },
-      nb::arg("enabled"), nb::arg("least_cores") = kUsualLeastCores,
-      "Whether launches on GPUs may wait for their code in a queue, and from how many cores on.");
-  m.def("count_late_launches", [] { return int(counts.late); },
-        "How many kernels were compiled while launches of them waited in a queue.");
-  m.def("late_launches_waiting", [] { return runtime::LateWork::waiting(); });
-  runtime::LateWork::set_waiter([](const std::function<void()>& wait) {
-    if (!PyGILState_Check()) return wait();
-    GilRelease release;
-    wait();
-  });
+  register_build_counts(m);
+  register_late_launches(m);
   m.def(
       "set_first_versions", [](bool enabled, double least_cost) { driver::set_first_versions({enabled, least_cost}); },
       nb::arg("enabled"), nb::arg("least_cost") = driver::FirstVersions::kUsual,
@@ -607,7 +537,7 @@ void register_kernels(nb::module_& m) {
       [] {
         GilRelease release;
         runtime::LateWork::enable(false);
-        if (runtime::LateWork::waiting()) runtime::LateWork::settle();
+        runtime::LateWork::settle();
         codegen::end_background_compiles();
       },
       "Before the process ends: launches that wait are done, threads that make full versions stop for good.");

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "bind/build_counts.h"
 #include "bind/gil.h"
 #include "driver/gpu_launch.h"
 #include "driver/late_code.h"
@@ -91,6 +92,7 @@ class LateLaunch final : public runtime::LateStep {
   void run() override {
     if (!ready_) adopt();
     kernel_->run(*ready_, block_.data(), {{dims_, rank_}, {}, place_.gpu});
+    arrays_.clear();
   }
 
  private:
@@ -113,7 +115,7 @@ class LateLaunch final : public runtime::LateStep {
   std::int64_t dims_[kMaxRank];
   const std::size_t rank_;
   const LaunchPlace place_;
-  const std::vector<runtime::Array> arrays_;
+  std::vector<runtime::Array> arrays_;
 };
 
 /// Whether a parameter is a number or an array of numbers: there are no addresses in the memory of such arrays.
@@ -130,14 +132,13 @@ bool may_wait(const PythonKernel& kernel, const driver::KernelSignature& signatu
   if (place.gpu.stream || place.gpu.max_blocks < 0 || place.gpu.block_dim < 0 ||
       (place.gpu.block_dim > kAnyKernelsBlock && !options.gpu.block))
     return false;
-  if (place.device->capture() || place.device->system().timing().wants(cuda::kTimeKernel) || tells_builds())
+  if (!place.device->is_primary() || place.device->capture() ||
+      place.device->system().timing().wants(cuda::kTimeKernel) || tells_builds())
     return false;
   return std::ranges::all_of(signature.types, is_plain);
 }
 
 }  // namespace
-
-void set_least_cores_for_late_launches(int cores) { least_cores = cores; }
 
 bool launch_late(const std::shared_ptr<PythonKernel>& kernel, driver::KernelSignature& signature,
                  const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
@@ -147,9 +148,15 @@ bool launch_late(const std::shared_ptr<PythonKernel>& kernel, driver::KernelSign
   if (ready && (!runtime::LateWork::waiting() || !driver::GpuLaunch::is_steady(*ready))) return false;
   if (!may_wait(*kernel, signature, place)) return false;
   std::vector<runtime::Array> arrays;
-  for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (signature.types[i]->is_array() && args[i] != Py_None && !as_array(args[i])) return false;  // another library's
+    hold_arrays(args[i], signature.types[i], arrays);
+  }
   for (const runtime::Array& array : arrays)
     if (array.size() && (array.space() != place.device || !runtime::LateWork::is_private(array))) return false;
+  for (const std::int64_t extent : dims)
+    if (extent > INT32_MAX) return false;  // whether it can be is known with the code
+  runtime::LateWork::drop_done();
   runtime::LateWork::raise();
   runtime::KernelCode code;  // sizes are checked before anything is compiled
   code.name = kernel->name();
@@ -160,15 +167,36 @@ bool launch_late(const std::shared_ptr<PythonKernel>& kernel, driver::KernelSign
   if (!ready) coming = ComingCode::shared().find(key);
   if (!ready && !coming) {
     try {
-      const driver::MayBeLate late;
+      const driver::MayBeLate late(kernel->decl());
       ready = &kernel->build(signature, form, place.device);
     } catch (const driver::LateCode& late) {
       coming = ComingCode::shared().add(key, late);
     }
   }
   if (ready && (!runtime::LateWork::waiting() || !driver::GpuLaunch::is_steady(*ready))) return false;
-  return runtime::LateWork::add(std::make_shared<LateLaunch>(kernel, signature, form, ready, std::move(coming), block,
-                                                             dims, place, std::move(arrays)));
+  if (runtime::LateWork::add(std::make_shared<LateLaunch>(kernel, signature, form, ready, std::move(coming), block,
+                                                          dims, place, std::move(arrays))))
+    return true;
+  ComingCode::shared().remove(key);  // who builds it now waits for the thread that does
+  return false;
+}
+
+void register_late_launches(nb::module_& m) {
+  m.def(
+      "set_late_launches",
+      [](bool enabled, int cores) {
+        runtime::LateWork::enable(enabled);
+        least_cores = cores;
+        if (!enabled && runtime::LateWork::waiting()) runtime::LateWork::settle();
+      },
+      nb::arg("enabled"), nb::arg("least_cores") = kUsualLeastCores,
+      "Whether launches on GPUs may wait for their code in a queue, and from how many cores on.");
+  m.def("late_launches_waiting", [] { return runtime::LateWork::waiting(); });
+  runtime::LateWork::set_waiter([](const std::function<void()>& wait) {
+    if (!PyGILState_Check()) return wait();
+    GilRelease release;
+    wait();
+  });
 }
 
 }  // namespace weft::bind

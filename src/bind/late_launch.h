@@ -6,10 +6,7 @@ namespace weft::bind {
 
 /// With fewer cores nothing is gained: the program's own thread compiles as well as others.
 inline constexpr int kUsualLeastCores = 4;
-void set_least_cores_for_late_launches(int cores);
 
-/// Counts what was built; `late`: while launches of it waited in a queue.
-void count_build(const driver::BuildReport& report, bool late = false);
 /// Whether somebody is told of each build.
 bool tells_builds();
 
@@ -18,5 +15,6 @@ bool tells_builds();
 bool launch_late(const std::shared_ptr<PythonKernel>& kernel, driver::KernelSignature& signature,
                  const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
                  const LaunchPlace& place);
+void register_late_launches(nb::module_& m);
 
 }  // namespace weft::bind

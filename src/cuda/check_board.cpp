@@ -5,8 +5,8 @@
 
 #include "cuda/device.h"
 #include "cuda/graph.h"
-#include "runtime/launch.h"
 #include "runtime/late_work.h"
+#include "runtime/launch.h"
 
 namespace weft::cuda {
 namespace {

@@ -201,8 +201,8 @@ class BinaryStore::Search {
     if ((found = look_up())) return nullptr;
     std::unique_ptr<ir::Module> module = lower();
     if (!module || (found = at_hand(key_))) return nullptr;
-    const bool may_wait = !request_.options.gpu.keep_ptx && !request_.form.in_order &&
-                          handle_places(*module->functions.back()).empty();
+    const bool may_wait =
+        !request_.options.gpu.keep_ptx && !request_.form.in_order && handle_places(*module->functions.back()).empty();
     // It has to be found again without the front end, which needs the launch's thread.
     if (!may_wait || !source_key_) {
       found = by_content(*module, key_);
@@ -432,8 +432,8 @@ class BinaryStore::Search {
                                            caches() && !request_.ahead ? disk_ : nullptr));
         emit_options.apart = &needed_->symbols();
       }
-      emission_ = std::make_unique<codegen::Emission>(
-          module, kernel, target_, emit_options, request_.device ? codegen::Output::ptx : codegen::Output::object);
+      emission_ = std::make_unique<codegen::Emission>(module, kernel, target_, emit_options,
+                                                      request_.device ? codegen::Output::ptx : codegen::Output::object);
     } catch (const codegen::Error& error) {
       tell(error, kernel);
       return false;
@@ -554,8 +554,8 @@ class BinaryStore::Search {
     request.form = request_.form;
     request.options = request_.options;
     request.known = KnownKeys{key, source_key_, group_};
-    return [store = store_.shared_from_this(), request, name = std::string("first version"),
-            text = std::move(text)](BuildReport& report, std::string&) mutable -> Found {
+    return [store = store_.shared_from_this(), request, name = std::string("first version"), text = std::move(text)](
+               BuildReport& report, std::string&) mutable -> Found {
       DiagnosticSink unheard;
       request.background = codegen::compiles_in_background();  // not where somebody waits for it
       request.make_module = [&] {
@@ -589,8 +589,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
   try {
-    if (MayBeLate::asked() && request.device && request.source_hash != Hash128{})
-      return Search::run_late(impl_, request, sink, r);
+    if (MayBeLate::asked(request)) return Search::run_late(impl_, request, sink, r);
     return Search(*impl_, request, target_of(request), sink, r).run();
   } catch (const codegen::Error& error) {  // PTX that its device would not run, code that does not load
     sink.report(DiagCode::codegen_failed, request.kernel ? request.kernel->def->name_loc : SourceLoc{}, error.what());

@@ -6,14 +6,17 @@
 namespace weft::driver {
 namespace {
 
-thread_local int may_be_late = 0;
+thread_local const sema::FunctionDecl* may_be_late = nullptr;
 std::atomic<double> assembling{0};
 
 }  // namespace
 
-MayBeLate::MayBeLate() noexcept { ++may_be_late; }
-MayBeLate::~MayBeLate() { --may_be_late; }
-bool MayBeLate::asked() noexcept { return may_be_late > 0; }
+MayBeLate::MayBeLate(const sema::FunctionDecl& kernel) noexcept : before_(may_be_late) { may_be_late = &kernel; }
+MayBeLate::~MayBeLate() { may_be_late = before_; }
+
+bool MayBeLate::asked(const BuildRequest& request) noexcept {
+  return may_be_late && request.kernel == may_be_late && request.device && request.source_hash != Hash128{};
+}
 
 double assembler_seconds() noexcept { return assembling; }
 void add_assembler_seconds(double seconds) noexcept { assembling += seconds; }

@@ -19,14 +19,18 @@ struct LateCode : std::exception {
   Hash128 source_hash;  // BuildRequest's
 };
 
-/// While it lives, builds of the calling thread may throw LateCode.
+/// While it lives, builds of this kernel by the calling thread may throw LateCode. Others, of launches that evaluating its
+/// wp.static runs, do not.
 class MayBeLate {
  public:
-  MayBeLate() noexcept;
+  explicit MayBeLate(const sema::FunctionDecl& kernel) noexcept;
   ~MayBeLate();
   MayBeLate(const MayBeLate&) = delete;
   MayBeLate& operator=(const MayBeLate&) = delete;
-  static bool asked() noexcept;
+  static bool asked(const BuildRequest& request) noexcept;
+
+ private:
+  const sema::FunctionDecl* before_;
 };
 
 /// What assemblers of GPUs have taken in this process, in seconds of all threads together.

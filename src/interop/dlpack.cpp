@@ -3,8 +3,8 @@
 
 #include "cuda/device.h"
 #include "runtime/errors.h"
-#include "support/hot.h"
 #include "runtime/late_work.h"
+#include "support/hot.h"
 
 namespace weft::interop {
 namespace {

@@ -21,7 +21,7 @@ namespace {
 
 using Steps = std::list<std::shared_ptr<LateStep>>;
 
-constexpr int kMostSteps = 1024;           // each holds memory; then the program waits
+constexpr int kMostSteps = 1024;            // each holds memory; then the program waits
 constexpr std::size_t kMostExposed = 4096;  // blocks; then all count as exposed
 
 /// Replaced in the child of a fork: the parent's may be locked there for good, and CUDA does not work anyway.
@@ -89,14 +89,15 @@ void drop_over(Queue& all) noexcept {
 class Transfer final : public LateStep {
  public:
   Transfer(Array to, Array from) : to_(std::move(to)), from_(std::move(from)) {}
-  Transfer(Array to, const void* value) : to_(std::move(to)) {
-    std::memcpy(value_, value, to_.element()->size());
-  }
+  Transfer(Array to, const void* value) : to_(std::move(to)) { std::memcpy(value_, value, to_.element()->size()); }
   static constexpr std::size_t kMostBytes = 64;  // of a value
 
   bool ready() const noexcept override { return true; }
   void wait() noexcept override {}
-  void run() override { from_.is_valid() ? to_.assign(from_) : to_.fill(value_); }
+  void run() override {
+    from_.is_valid() ? to_.assign(from_) : to_.fill(value_);
+    to_ = from_ = Array();
+  }
 
  private:
   Array to_, from_;
@@ -148,6 +149,8 @@ void LateWork::settle() noexcept {
 void LateWork::advance() noexcept {
   if (waiting() && running == 0) run_ready(queue());
 }
+
+void LateWork::drop_done() noexcept { drop_over(queue()); }
 
 void LateWork::raise() {
   Queue& all = queue();

@@ -38,6 +38,8 @@ class LateWork {
   /// Does what stands in front and needs no waiting; for threads that made code. What is over is kept for others to drop: that
   /// may need the language's lock.
   static void advance() noexcept;
+  /// Drops what is over.
+  static void drop_done() noexcept;
   /// Throws the first error of steps that failed, once.
   static void raise();
 
