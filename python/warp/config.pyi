@@ -50,6 +50,7 @@ first_versions: _b.bool
 fuse_fp: _b.bool
 host_compiler: _b.str | None
 kernel_cache_dir: _b.str | None
+late_launches: _b.bool
 launch_array_access_mode: LaunchArrayAccessMode
 legacy_cpu_linker: _b.bool
 legacy_scalar_return_types: _b.bool

@@ -11,6 +11,7 @@
 #include "bind/tape.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 
 namespace weft::bind {
 namespace {
@@ -541,10 +542,14 @@ void register_arrays(nb::module_& m) {
       .def_prop_ro("_valid", [](const ArrayObject& a) { return a.array.is_valid(); })
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
       .def_prop_ro("_grad_ptr",
-                   [](const ArrayObject& a) { return reinterpret_cast<std::uintptr_t>(valid(a).desc().grad); })
+                   [](const ArrayObject& a) {
+                     if (valid(a).has_grad()) runtime::LateWork::expose(a.array.grad());
+                     return reinterpret_cast<std::uintptr_t>(a.array.desc().grad);
+                   })
       .def_prop_ro("ptr",
                    attribute("ptr",
                              [](const runtime::Array& a) {
+                               runtime::LateWork::expose(a);
                                return bytes_or_none(a.size() ? reinterpret_cast<std::uintptr_t>(a.data()) : 0);
                              }),
                    "Address of the first element; None when there are no elements.")

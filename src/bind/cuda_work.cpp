@@ -9,6 +9,7 @@
 #include "cuda/graph.h"
 #include "cuda/ipc.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 
 namespace weft::bind {
 namespace {
@@ -32,7 +33,10 @@ cuda::Capture& captured(int ordinal) {
   throw runtime::ArgumentError("Graph capture is not active on cuda:" + std::to_string(ordinal));
 }
 
-cuda::DevicePtr address_of(const ArrayObject& array) { return reinterpret_cast<cuda::DevicePtr>(array.array.data()); }
+cuda::DevicePtr address_of(const ArrayObject& array) {
+  runtime::LateWork::expose(array.array);
+  return reinterpret_cast<cuda::DevicePtr>(array.array.data());
+}
 
 void register_streams(nb::module_& m) {
   nb::class_<cuda::Stream>(m, "CudaStream", "A queue of work on a CUDA device.")

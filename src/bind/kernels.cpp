@@ -9,13 +9,17 @@
 
 #include <algorithm>
 
+#include "bind/build_counts.h"
 #include "bind/compile_session.h"
 #include "bind/gil.h"
 #include "bind/graph_journal.h"
 #include "bind/hooks.h"
+#include "bind/late_launch.h"
 #include "codegen/background.h"
 #include "driver/full_versions.h"
+#include "driver/late_code.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 #include "sema/scan.h"
 #include "support/hot.h"
 
@@ -69,24 +73,9 @@ void emit_warnings(const DiagnosticSink& sink) {
   for (const auto& [code, texts] : kinds) hooks().warn(*texts);
 }
 
-/// Where the forms of this process came from; for reports and tests.
-struct BuildCounts {
-  std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0}, first{0}, full{0};
-} counts;
-
-void count_build(const driver::BuildReport& report) {
-  switch (report.source) {
-    case driver::BuildReport::Source::compiled: ++counts.compiled; break;
-    case driver::BuildReport::Source::disk: ++counts.disk; break;
-    case driver::BuildReport::Source::process: ++counts.process; break;
-  }
-  if (report.source_key_hit) ++counts.by_source;
-  if (report.first) ++counts.first;
-}
-
 /// Tells who wants to know of builds.
 void tell_build(const std::string& kernel, const driver::BuildReport& r, const char* how) {
-  if (!hooks().built.is_valid() || hooks().built.is_none()) return;
+  if (!tells_builds()) return;
   hooks().built(
       kernel, how,
       r.seconds_front + r.seconds_passes + r.seconds_emit + r.seconds_llvm_opt + r.seconds_codegen + r.seconds_load);
@@ -189,8 +178,11 @@ const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) {
 
 /// The device of the last build: the next kernels will probably run there, too.
 std::atomic<cuda::Device*> last_device{nullptr};
+/// Whether the last launch there that needed new code did not wait for it.
+std::atomic<bool> launches_wait{false};
 
 void build_ahead(PythonKernel& kernel) {
+  if (last_device && launches_wait) return;  // all cores have code to make that is wanted
   try {
     std::vector<const Type*> types;
     for (const sema::KernelParam& p : kernel.params()) {
@@ -275,9 +267,15 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
         "that of another kernel; go back before they change, or pass their values as arguments");
   DiagnosticSink sink;
   const driver::KernelVariant* made = nullptr;
-  {
+  launches_wait = false;
+  try {
     GilRelease release;  // the resolver takes it back where it asks Python
     made = variant(signature, form, source, sink, device, effort);
+  } catch (const driver::LateCode&) {
+    last_device = device;
+    launches_wait = true;
+    emit_warnings(sink);
+    throw;
   }
   if (!made) raise_compile_error(sink);
   last_device = device;
@@ -288,13 +286,15 @@ const driver::KernelVariant& PythonKernel::build(driver::KernelSignature& signat
   return *made;
 }
 
+bool tells_builds() { return hooks().built.is_valid() && !hooks().built.is_none(); }
+
 driver::Effort PythonKernel::launch_effort() const {
   // Graphs keep the code that they were captured with.
   return driver::first_versions().enabled && !runtime::recording() ? driver::Effort::first : driver::Effort::full;
 }
 
 void PythonKernel::note_full_version(const driver::KernelVariant& now) const {
-  ++counts.full;
+  count_full_version();
   const nb::gil_scoped_acquire python;
   tell_build(name(), now.report, "full version");
 }
@@ -510,20 +510,8 @@ void register_kernels(nb::module_& m) {
       .def("build_ahead", &build_ahead,
            "Compiles the form that a launch will probably ask for, if that runs none of the program's own code. Errors "
            "are left to that launch.");
-  m.def(
-      "build_counts",
-      [] {
-        nb::dict out;
-        out["compiled"] = int(counts.compiled);
-        out["disk"] = int(counts.disk);
-        out["process"] = int(counts.process);
-        out["by_source"] = int(counts.by_source);
-        out["first"] = int(counts.first);
-        out["full"] = int(counts.full);
-        return out;
-      },
-      "How many forms of kernels were compiled, loaded from disk or found in the process, how many of these were found by "
-      "their source key, without the front end, how many are first versions, and how many full ones replaced one.");
+  register_build_counts(m);
+  register_late_launches(m);
   m.def(
       "set_first_versions", [](bool enabled, double least_cost) { driver::set_first_versions({enabled, least_cost}); },
       nb::arg("enabled"), nb::arg("least_cost") = driver::FirstVersions::kUsual,
@@ -539,9 +527,11 @@ void register_kernels(nb::module_& m) {
       "end_full_versions",
       [] {
         GilRelease release;
+        runtime::LateWork::enable(false);
+        runtime::LateWork::settle();
         codegen::end_background_compiles();
       },
-      "Before the process ends: threads that make full versions stop for good.");
+      "Before the process ends: launches that wait are done, threads that make full versions stop for good.");
   m.def("count_first_versions", &driver::count_first_versions,
         "How many kernels run by a first version whose full one is not made yet.");
 }

@@ -8,9 +8,11 @@
 #include "bind/empty_launch.h"
 #include "bind/foreign_streams.h"
 #include "bind/gil.h"
+#include "bind/late_launch.h"
 #include "bind/launch_place.h"
 #include "bind/recent_launch.h"
 #include "bind/tape.h"
+#include "runtime/late_work.h"
 #include "support/hot.h"
 
 namespace weft::bind {
@@ -205,6 +207,12 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
                           tape ? std::move(*tape) : LaunchOnTape{});
   }
   if (place.device && repeat_on_gpu(*kernel, signature, block.data(), dims, place)) return;
+  if (place.device) {
+    if (keep.empty() && !notes.provider && launch_late(kernel, signature, args, block.data(), dims, place)) [[unlikely]]
+      return;
+    if (runtime::LateWork::waiting()) [[unlikely]]
+      runtime::LateWork::settle();  // other threads run meanwhile: before anything is settled below
+  }
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), false, place.device);
   if (place.device) {
     if (!settle_on_gpu(*kernel, signature, variant, block.data(), dims, place))

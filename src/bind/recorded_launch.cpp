@@ -9,6 +9,7 @@
 #include "bind/tape.h"
 #include "driver/default_argument.h"
 #include "driver/gpu_launch.h"
+#include "runtime/late_work.h"
 #include "support/hot.h"
 
 namespace weft::bind {
@@ -284,6 +285,8 @@ WEFT_HOT PyObject* launch_entry(PyObject* self, PyObject* const* args, Py_ssize_
     if (!nb::inst_ready(self)) throw nb::type_error("the launch has not been initialised");
     auto& r = *nb::inst_ptr<RecordedLaunch>(self);
     if (count + named == 0 && run_usual(r)) Py_RETURN_NONE;
+    if (runtime::LateWork::waiting()) [[unlikely]]
+      runtime::LateWork::settle();  // other threads run meanwhile: before anything is begun here
     PyObject* stream = count + named == 1 ? args[0] : Py_None;
     {
       nb::ft_object_guard alone(self);

@@ -1,6 +1,8 @@
 // The back end's front door: chooses lanes, emits LLVM IR, optimises it and writes what was asked for.
 #include "codegen/codegen.h"
 
+#include "codegen/emission.h"
+
 #include <chrono>
 #include <optional>
 
@@ -71,22 +73,23 @@ void set_target(CodeUnit& unit) {
   unit.module->setDataLayout(target_machine(unit.target, unit.options.opt_level).createDataLayout());
 }
 
-/// From LLVM IR that was emitted since `start` to what was asked for.
-void finish(CodeUnit& unit, Output output, std::chrono::steady_clock::time_point start, Emitted& result,
-            bool vectors = false) {
-  if (unit.options.verify) {
-    std::string problems;
-    llvm::raw_string_ostream out(problems);
-    bool broken = llvm::verifyModule(*unit.module, &out);
-    WEFT_CHECK(!broken, problems + "\n" + print_module(*unit.module));
-  }
-  result.seconds_emit = seconds_since(start);
+/// Asks LLVM whether what was emitted is whole, in tests.
+void verify(const CodeUnit& unit) {
+  if (!unit.options.verify) return;
+  std::string problems;
+  llvm::raw_string_ostream out(problems);
+  const bool broken = llvm::verifyModule(*unit.module, &out);
+  WEFT_CHECK(!broken, problems + "\n" + print_module(*unit.module));
+}
+
+/// From LLVM IR to what was asked for.
+void finish(CodeUnit& unit, Output output, Emitted& result, bool vectors = false) {
   if (output == Output::llvm_ir) {
     result.bytes = print_module(*unit.module);
     return;
   }
 
-  start = std::chrono::steady_clock::now();
+  auto start = std::chrono::steady_clock::now();
   const bool natives = unit.has_natives();
   const bool linked = unit.hooks->link_libraries(*unit.module, unit.options, natives) || natives;
   int level = effective_level(*unit.module, unit.options.opt_level);
@@ -109,8 +112,21 @@ void finish(CodeUnit& unit, Output output, std::chrono::steady_clock::time_point
 
 }  // namespace
 
-Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
-             Output output) {
+struct Emission::State {
+  State(const ir::Module& module, const TargetSpec& asked_target, const EmitOptions& asked_options, int lanes,
+        Output asked)
+      : target(asked_target), options(asked_options), output(asked), unit(module, target, options, lanes) {}
+
+  const TargetSpec target;
+  const EmitOptions options;
+  const Output output;
+  CodeUnit unit;
+  Emitted result;
+  bool along = false;  // LLVM makes vectors along the elements of tiles
+};
+
+Emission::Emission(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target,
+                   const EmitOptions& options, Output output) {
   WEFT_CHECK(kernel.kind == ir::FunctionKind::kernel, "only kernels have an entry");
   if ((output == Output::ptx) != (target.arch == TargetSpec::nvptx) &&
       (output == Output::ptx || output == Output::object))
@@ -118,19 +134,36 @@ Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetS
   check_lifetimes(module);
   std::optional<BackgroundCompile> background;
   if (options.background) background.emplace();
-  Emitted result;
-  result.lanes = allowed_lanes(kernel, target, options);
+  const int lanes = allowed_lanes(kernel, target, options);
+  const auto start = std::chrono::steady_clock::now();
+  state_ = std::make_unique<State>(module, target, options, lanes, output);
+  CodeUnit& unit = state_->unit;
+  Emitted& result = state_->result;
+  result.lanes = lanes;
   result.entry = entry_name(kernel);
-
-  auto start = std::chrono::steady_clock::now();
-  CodeUnit unit(module, target, options, result.lanes);
   set_target(unit);
   unit.emit_kernel(kernel);
   if (unit.lines) unit.lines->finish();
   unit.hooks->describe(result);
-  const bool along = result.lanes == 1 && target.arch == TargetSpec::cpu && ir::find_tile_memory(*kernel.body);
-  finish(unit, output, start, result, along);
-  return result;
+  state_->along = lanes == 1 && target.arch == TargetSpec::cpu && ir::find_tile_memory(*kernel.body);
+  verify(unit);
+  result.seconds_emit = seconds_since(start);
+}
+
+Emission::~Emission() = default;
+
+const Emitted& Emission::begun() const { return state_->result; }
+
+Emitted Emission::finish() {
+  std::optional<BackgroundCompile> background;
+  if (state_->options.background) background.emplace();
+  codegen::finish(state_->unit, state_->output, state_->result, state_->along);
+  return std::move(state_->result);
+}
+
+Emitted emit(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target, const EmitOptions& options,
+             Output output) {
+  return Emission(module, kernel, target, options, output).finish();
 }
 
 Emitted emit_apart(const ir::Module& module, const ir::Function& function, const std::string& symbol,
@@ -143,7 +176,9 @@ Emitted emit_apart(const ir::Module& module, const ir::Function& function, const
   CodeUnit unit(module, target, options, 1);
   set_target(unit);
   unit.emit_function(function, symbol);
-  finish(unit, Output::object, start, result);
+  verify(unit);
+  result.seconds_emit = seconds_since(start);
+  finish(unit, Output::object, result);
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cuda/device.h"
 #include "cuda/graph.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 
@@ -52,6 +53,7 @@ std::shared_ptr<void> Device::allocate_by(std::shared_ptr<Allocator> allocator, 
   if (!memory)
     throw runtime::OutOfMemory(
         bytes, "the allocator that was set for " + alias_ + " has no memory for " + std::to_string(bytes) + " bytes");
+  runtime::LateWork::expose_block(std::uintptr_t(memory));  // whose it is knows it
   std::shared_ptr<void> owner(reinterpret_cast<void*>(memory), [this, allocator, size](void* p) {
     if (system_.forked()) return;
     auto block = std::make_shared<Block>(allocator, reinterpret_cast<DevicePtr>(p), size);

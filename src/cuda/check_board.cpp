@@ -5,6 +5,7 @@
 
 #include "cuda/device.h"
 #include "cuda/graph.h"
+#include "runtime/late_work.h"
 #include "runtime/launch.h"
 
 namespace weft::cuda {
@@ -62,6 +63,7 @@ void CheckBoard::check(bool all, StreamHandle stream, bool release) {
   WatchedLaunch failed;
   std::vector<WatchedLaunch> dropped;  // dies outside the lock: code may go with it
   runtime::ErrorRecord record;
+  runtime::LateWork::raise();
   {
     std::lock_guard lock(mutex_);
     if (used_ == 0) return;

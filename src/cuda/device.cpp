@@ -5,6 +5,7 @@
 
 #include "cuda/graph.h"
 #include "cuda/transfer.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 namespace {
@@ -88,17 +89,25 @@ ContextHandle Device::context() {
 }
 
 ContextScope::ContextScope(Device& device) : api_(device.api()) {
-  device.system().check_process();
-  ContextHandle wanted = device.context();
-  WEFT_CUDA(api_, context_get, &before_);
-  if (before_ == wanted) return;
-  WEFT_CUDA(api_, context_set, wanted);
-  changed_ = true;
+  // Whatever needs a context comes behind work that waits for code.
+  runtime::LateWork::enter();
+  try {
+    device.system().check_process();
+    ContextHandle wanted = device.context();
+    WEFT_CUDA(api_, context_get, &before_);
+    if (before_ == wanted) return;
+    WEFT_CUDA(api_, context_set, wanted);
+    changed_ = true;
+  } catch (...) {
+    runtime::LateWork::leave();
+    throw;
+  }
 }
 
 ContextScope::~ContextScope() {
   // A thread that had none keeps ours: others then find one, and the next scope is free.
   if (changed_ && before_) api_.context_set(before_);
+  runtime::LateWork::leave();
 }
 
 std::shared_ptr<Stream> Device::stream() {
@@ -125,6 +134,7 @@ void Device::set_stream(std::shared_ptr<Stream> stream) {
     return;
   }
   check_stream(stream);
+  if (runtime::LateWork::waiting()) runtime::LateWork::settle();  // on the stream that it was meant for
   stream->use();
   std::lock_guard lock(mutex_);
   stream_.swap(stream);

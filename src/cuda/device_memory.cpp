@@ -4,6 +4,7 @@
 
 #include "cuda/device.h"
 #include "cuda/graph.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 
@@ -25,6 +26,7 @@ DevicePtr Device::try_allocate(std::uint64_t bytes, bool pooled, StreamHandle on
 }
 
 void Device::make_room() {
+  if (runtime::LateWork::waiting()) runtime::LateWork::settle();  // it holds memory
   WEFT_CUDA(api(), context_synchronize);
   late_drops_.collect();
   if (facts_.pools) WEFT_CUDA(api(), pool_trim, pool_, 0);
@@ -43,6 +45,7 @@ std::shared_ptr<void> Device::allocate(std::uint64_t bytes, bool zeroed) {
 }
 
 std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
+  const runtime::LateWork::Apart apart;  // nothing that waits knows of this memory
   ContextScope scope(*this);
   const std::shared_ptr<Stream> current = stream();
   const bool pooled = pool_enabled();
@@ -61,6 +64,7 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
   if (code == kErrorOutOfMemory)
     throw runtime::OutOfMemory(bytes, "no memory for " + std::to_string(bytes) + " bytes on " + alias_ + free_text());
   if (code != kSuccess) throw_driver_error(api(), code, pooled ? "memory_allocate_async" : "memory_allocate");
+  runtime::LateWork::hide_block(std::uintptr_t(memory));
   std::shared_ptr<void> owner(reinterpret_cast<void*>(memory),
                               [this, pooled](void* p) { release(reinterpret_cast<DevicePtr>(p), pooled); });
   if (capturing) {
@@ -130,6 +134,7 @@ bool Device::has_left_work() noexcept {
 }
 
 bool Device::try_release(DevicePtr memory, bool pooled) noexcept {
+  const runtime::LateWork::Apart apart;  // work that waits holds what it touches
   try {
     bool several = false;
     {
@@ -153,14 +158,18 @@ bool Device::try_release(DevicePtr memory, bool pooled) noexcept {
 }
 
 void Device::begin_capture(Capture* capture) {
+  runtime::LateWork::suspend();
   std::lock_guard lock(mutex_);
-  if (capture_.load(std::memory_order_relaxed))
+  if (capture_.load(std::memory_order_relaxed)) {
+    runtime::LateWork::resume();
     throw runtime::ArgumentError("Graph capture already in progress on " + alias_);
+  }
   capture_.store(capture, std::memory_order_release);
 }
 
 void Device::end_capture() {
   capture_.store(nullptr, std::memory_order_release);
+  runtime::LateWork::resume();
   release_late();
   late_drops_.collect();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/device.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 namespace {
@@ -35,6 +36,7 @@ std::shared_ptr<Stream> Device::set_thread_stream(std::shared_ptr<Stream> stream
     std::shared_ptr<Stream> before = std::move(entry->stream);
     thread_streams.erase(entry);
     thread_streams_.fetch_sub(1, std::memory_order_relaxed);
+    runtime::LateWork::resume();
     return before;
   }
   check_stream(stream);
@@ -43,6 +45,7 @@ std::shared_ptr<Stream> Device::set_thread_stream(std::shared_ptr<Stream> stream
     entry->stream.swap(stream);
     return stream;
   }
+  runtime::LateWork::suspend();  // whichever thread does work that waits does it on the stream of the process
   thread_streams.push_back({this, std::move(stream)});
   thread_streams_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;

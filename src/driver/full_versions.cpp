@@ -1,4 +1,4 @@
-// The queue of full versions and the threads behind it. Threads begin with the first job, end when there has been none for a
+// The queues of code to be made and the threads behind them. Threads begin with the first job, end when there has been none for a
 // while, wait with new jobs while the process forks, and stay where they are when it ends (codegen/background.h).
 #include "driver/full_versions.h"
 
@@ -15,20 +15,23 @@
 #include <vector>
 
 #include "codegen/background.h"
+#include "runtime/late_work.h"
 #include "runtime/scheduler.h"
 
 namespace weft::driver {
 
 /// What waits, and who works on it.
-class FullVersionQueue {
+class CodeQueue {
  public:
-  static FullVersionQueue& shared() {
-    static FullVersionQueue* only = [] {
-      auto* made = new FullVersionQueue;  // never destroyed: threads may outlive static destructors
-      pthread_atfork([] { shared().before_fork(); }, [] { shared().after_fork(false); },
-                     [] { shared().after_fork(true); });
-      return made;
-    }();
+  /// Full versions: one core stays free for the program, if there are several. Threads get a third of what those of the program
+  /// get where all cores are busy; with less, kernels would stay slow for long there.
+  static CodeQueue& background() {
+    static CodeQueue* only = made<background>(4, 5);
+    return *only;
+  }
+  /// Code that launches wait for: the program itself has nothing to do but to wait.
+  static CodeQueue& urgent() {
+    static CodeQueue* only = made<urgent>(16, 0);
     return *only;
   }
 
@@ -54,10 +57,15 @@ class FullVersionQueue {
   }
 
  private:
-  static constexpr int kMostThreads = 4;
   static constexpr std::chrono::milliseconds kPatience{500};  // of a thread without work
-  /// A third of what a thread of the program gets where all cores are busy. With less, kernels would stay slow for long there.
-  static constexpr int kNice = 5;
+
+  CodeQueue(int most, int nice) : most_(most), nice_(nice) {}
+  template <CodeQueue& (*which)()>
+  static CodeQueue* made(int most, int nice) {
+    auto* queue = new CodeQueue(most, nice);  // never destroyed: threads may outlive static destructors
+    pthread_atfork([] { which().before_fork(); }, [] { which().after_fork(false); }, [] { which().after_fork(true); });
+    return queue;
+  }
 
   /// Replaced in the child of a fork: those of the parent may be in use by threads that are not there any more.
   struct Sync {
@@ -65,9 +73,9 @@ class FullVersionQueue {
     std::condition_variable changed;
   };
 
-  /// Under the lock. One core stays free for the program, if there are several.
+  /// Under the lock.
   void begin_threads() {
-    const int most = std::clamp(runtime::available_cpus() - 1, 1, kMostThreads);
+    const int most = std::clamp(runtime::available_cpus() - 1, 1, most_);
     while (threads_ < most && threads_ - busy_ < int(waiting_.size()) && !forking_) {
       sigset_t all, before;
       sigfillset(&all);
@@ -84,7 +92,7 @@ class FullVersionQueue {
   }
 
   void work() {
-    ::setpriority(PRIO_PROCESS, id_t(::syscall(SYS_gettid)), kNice);
+    if (nice_) ::setpriority(PRIO_PROCESS, id_t(::syscall(SYS_gettid)), nice_);
     std::unique_lock lock(sync_->mutex);
     for (;;) {
       const bool more = sync_->changed.wait_for(lock, kPatience, [&] { return !waiting_.empty() && !forking_; });
@@ -96,9 +104,11 @@ class FullVersionQueue {
       lock.unlock();
       {
         const codegen::BackgroundCompile scope;
+        const runtime::LateWork::Apart apart;
         next->make();
         next.reset();
       }
+      if (this == &urgent()) runtime::LateWork::advance();
       lock.lock();
       --busy_;
       sync_->changed.notify_all();
@@ -127,6 +137,7 @@ class FullVersionQueue {
     waiting_.clear();
   }
 
+  const int most_, nice_;
   Sync* sync_ = new Sync;
   std::deque<std::weak_ptr<FullVersion>> waiting_;
   std::vector<std::weak_ptr<FullVersion>> known_;
@@ -135,14 +146,20 @@ class FullVersionQueue {
 };
 
 std::shared_ptr<FullVersion> FullVersion::create(Maker make) {
-  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make)));
-  FullVersionQueue::shared().note(made);
+  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::background()));
+  CodeQueue::background().note(made);
+  return made;
+}
+
+std::shared_ptr<FullVersion> FullVersion::create_wanted(Maker make) {
+  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::urgent()));
+  made->want();
   return made;
 }
 
 void FullVersion::want() {
   State idle = State::idle;
-  if (state_.compare_exchange_strong(idle, State::wanted)) FullVersionQueue::shared().add(weak_from_this());
+  if (state_.compare_exchange_strong(idle, State::wanted)) queue_.add(weak_from_this());
 }
 
 void FullVersion::unwant() {
@@ -156,15 +173,17 @@ bool FullVersion::make() {
     if (now > State::wanted) return false;
   } while (!state_.compare_exchange_weak(now, State::begun));
   BuildReport report;
+  std::string problem;
   std::shared_ptr<const KernelBinary> made;
   try {
-    made = make_(report);
+    made = make_(report, problem);
   } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, most likely; the first version serves as well
   }
   {
     const std::lock_guard lock(mutex_);
     binary_ = std::move(made);
     report_ = report;
+    problem_ = std::move(problem);
     make_ = nullptr;
     state_.store(binary_ ? State::done : State::failed, std::memory_order_release);
   }
@@ -188,8 +207,13 @@ BuildReport FullVersion::report() const {
   return report_;
 }
 
+std::string FullVersion::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
 void finish_full_versions() {
-  std::vector<std::shared_ptr<FullVersion>> all = FullVersionQueue::shared().known();
+  std::vector<std::shared_ptr<FullVersion>> all = CodeQueue::background().known();
   for (const auto& one : all) one->want();
   for (const auto& one : all) one->finish();
 }
@@ -208,6 +232,6 @@ FirstVersions first_versions() {
   return {enabled.load(std::memory_order_relaxed), least_cost.load(std::memory_order_relaxed)};
 }
 
-std::size_t count_first_versions() { return FullVersionQueue::shared().known().size(); }
+std::size_t count_first_versions() { return CodeQueue::background().known().size(); }
 
 }  // namespace weft::driver

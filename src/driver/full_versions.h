@@ -12,15 +12,20 @@
 
 namespace weft::driver {
 
-/// The full version of one kernel, shared by all that run its first one. Thread-safe.
+class CodeQueue;
+
+/// The full version of one kernel, shared by all that run its first one; or the code that launches on a GPU wait for
+/// (docs/design/tiers.md, "GPUs"). Thread-safe.
 class FullVersion : public std::enable_shared_from_this<FullVersion> {
  public:
-  /// Makes the binary; null where that fails.
-  using Maker = std::function<std::shared_ptr<const KernelBinary>(BuildReport& report)>;
+  /// Makes the binary; null where that fails, and then maybe why.
+  using Maker = std::function<std::shared_ptr<const KernelBinary>(BuildReport& report, std::string& problem)>;
   enum class State : std::uint8_t { idle, wanted, begun, done, failed };
 
   /// A full version that can be made by `make`.
   static std::shared_ptr<FullVersion> create(Maker make);
+  /// Code that a launch waits for: all idle cores see to it, and launches that wait for it follow (runtime/late_work.h).
+  static std::shared_ptr<FullVersion> create_wanted(Maker make);
 
   State state() const { return state_.load(std::memory_order_acquire); }
   /// Whether nothing changes any more.
@@ -32,21 +37,25 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   /// The code, once it is done; null before, and where making it failed.
   std::shared_ptr<const KernelBinary> binary() const;
   BuildReport report() const;
+  /// Why it failed; empty if nobody knows.
+  std::string problem() const;
 
  private:
-  friend class FullVersionQueue;
-  explicit FullVersion(Maker make) : make_(std::move(make)) {}
+  friend class CodeQueue;
+  FullVersion(Maker make, CodeQueue& queue) : queue_(queue), make_(std::move(make)) {}
   /// Nobody waits for it any more.
   void unwant();
   /// Begins if nobody has. True: it was made here.
   bool make();
 
+  CodeQueue& queue_;
   std::atomic<State> state_{State::idle};
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable settled_;
   Maker make_;
   std::shared_ptr<const KernelBinary> binary_;
   BuildReport report_;
+  std::string problem_;
 };
 
 /// Makes the full versions of all kernels that run by their first one, and waits for them.

@@ -2,6 +2,7 @@
 #include "driver/gpu_launch.h"
 #include "driver/exact_launch.h"
 #include "geometry/object.h"
+#include "runtime/late_work.h"
 #include "support/hot.h"
 
 #include <cstring>
@@ -105,8 +106,8 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
 WEFT_HOT bool GpuLaunch::run_quickly(const cuda::Stream& stream) {
   const cuda::StreamHandle handle = stream.handle();
   const std::uint64_t prints = device_.prints().ready_buffer();
-  if (!prints || device_.capture() || !names_its_context(handle) || device_.system().forked() ||
-      device_.system().timing().wants(cuda::kTimeKernel))
+  if (!prints || runtime::LateWork::waiting() || device_.capture() || !names_its_context(handle) ||
+      device_.system().forked() || device_.system().timing().wants(cuda::kTimeKernel))
     return false;
   if (blocks_ == 0) return true;
   codegen::GpuTrailer& trailer = this->trailer();

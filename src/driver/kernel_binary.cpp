@@ -3,24 +3,24 @@
 
 #include <chrono>
 #include <mutex>
-#include <unordered_map>
 
-#include "analysis/private_sums.h"
 #include "codegen/background.h"
 #include "codegen/cpu/lane_choice.h"
+#include "codegen/emission.h"
 #include "codegen/emit/loop_turns.h"
-#include "codegen/exact_sums.h"
 #include "driver/apart_objects.h"
+#include "driver/binary_store.h"
 #include "driver/block_room.h"
 #include "driver/first_version.h"
 #include "driver/full_versions.h"
 #include "driver/kernel_keys.h"
 #include "driver/kernel_metadata.h"
+#include "driver/late_code.h"
 #include "driver/pipeline.h"
 #include "driver/ready_kernels.h"
+#include "driver/sum_slots.h"
 #include "ir/text.h"
 #include "ir/tile_memory.h"
-#include "runtime/cache_bundles.h"
 
 namespace weft::driver {
 namespace {
@@ -33,26 +33,6 @@ codegen::ThreadOrder thread_order(const LaunchForm& form) {
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// Marks additions that need no atomic operations, and says to which arrays.
-std::vector<runtime::SumSlot> private_sums(ir::Function& kernel) {
-  std::vector<runtime::SumSlot> out;
-  for (const analysis::PrivateSum& sum : analysis::mark_private_sums(kernel))
-    out.push_back({sum.offset, sum.gradient, sum.scalar, sum.element_size});
-  return out;
-}
-
-/// Marks additions of floats to arrays that are only added to, and says which: their sums are to be exact.
-std::vector<runtime::SumSlot> exact_sums(ir::Function& kernel) {
-  std::vector<runtime::SumSlot> out;
-  for (const analysis::LoneAdds& adds : analysis::find_private_sums(kernel)) {
-    const analysis::PrivateSum& sum = adds.to;
-    if (codegen::exact_sum(sum.scalar).digits == 0) continue;
-    for (ir::Op* op : adds.ops) op->imm = analysis::kAddsAlone;
-    out.push_back({sum.offset, sum.gradient, sum.scalar, sum.element_size});
-  }
-  return out;
-}
 
 codegen::EmitOptions emit_options_of(const BuildRequest& request) {
   const CompileOptions& options = request.options;
@@ -86,106 +66,10 @@ void describe_code(const ir::Module& module, const codegen::Emitted& emitted, Ke
   meta.handles = handle_places(kernel);
 }
 
-/// A kernel that was built before anybody asked for it. It leaves no trace on disk until somebody does.
-struct Unclaimed {
-  std::shared_ptr<const KernelBinary> binary;
-  std::string object, metadata;  // for the disk; empty: they come from there
-  BuildReport report;
-};
-
-}  // namespace
-
-namespace {
-
 /// What the cache has instead of a content key for kernels that need to know their blocks.
 constexpr Hash128 kNeedsBlock{0x626c6f636b656421ULL, 0x6e656564736f6e65ULL};
 
 }  // namespace
-
-struct BinaryStore::Impl : std::enable_shared_from_this<Impl> {
-  explicit Impl(runtime::CacheOptions options) { use(std::move(options)); }
-
-  void use(runtime::CacheOptions options) {
-    bundles = std::make_shared<runtime::CacheBundles>(options.folder, options.build_id);
-    cache = std::make_shared<runtime::Cache>(std::move(options));
-  }
-
-  std::mutex mutex;
-  std::unordered_map<Hash128, std::weak_ptr<const KernelBinary>> loaded;  // by content key
-  std::unordered_map<Hash128, Hash128> content_of;                        // source key → content key
-  std::unordered_map<Hash128, std::shared_ptr<std::mutex>> building;      // one builder per content key
-  std::unordered_map<Hash128, Unclaimed> ahead;                           // built ahead and not asked for yet
-  std::shared_ptr<runtime::Cache> cache;                                  // replaced by set_cache_folder
-  std::shared_ptr<runtime::CacheBundles> bundles;                         // of the same folder
-  ApartObjects apart;
-
-  std::shared_ptr<const KernelBinary> find_loaded(const Hash128& key) {
-    std::lock_guard lock(mutex);
-    auto it = loaded.find(key);
-    return it == loaded.end() ? nullptr : it->second.lock();
-  }
-
-  std::shared_ptr<const KernelBinary> publish(const Hash128& key, std::shared_ptr<const KernelBinary> binary) {
-    std::lock_guard lock(mutex);
-    if (loaded.size() > 64 && loaded.size() % 64 == 0)
-      std::erase_if(loaded, [](auto& e) { return e.second.expired(); });
-    auto& slot = loaded[key];
-    if (auto existing = slot.lock()) return existing;
-    slot = binary;
-    return binary;
-  }
-
-  void keep_ahead(const Hash128& key, Unclaimed unclaimed) {
-    std::lock_guard lock(mutex);
-    ahead[key] = std::move(unclaimed);
-  }
-
-  std::optional<Hash128> content_for(const Hash128& source) {
-    std::lock_guard lock(mutex);
-    auto it = content_of.find(source);
-    return it == content_of.end() ? std::nullopt : std::optional(it->second);
-  }
-
-  void note_content(const Hash128& source, const Hash128& content) {
-    std::lock_guard lock(mutex);
-    content_of[source] = content;
-  }
-
-  /// The right to build a kernel, waited for.
-  class Turn {
-   public:
-    Turn(Impl& store, const Hash128& key) : store_(store), key_(key) {
-      {
-        std::lock_guard lock(store.mutex);
-        auto& slot = store.building[key];
-        if (!slot) slot = std::make_shared<std::mutex>();
-        turn_ = slot;
-      }
-      turn_->lock();
-    }
-    ~Turn() {
-      {
-        std::lock_guard lock(store_.mutex);
-        store_.building.erase(key_);
-      }
-      turn_->unlock();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-
-   private:
-    Impl& store_;
-    Hash128 key_;
-    std::shared_ptr<std::mutex> turn_;
-  };
-
-  std::optional<Unclaimed> claim(const Hash128& key) {
-    std::lock_guard lock(mutex);
-    auto node = ahead.extract(key);
-    if (node.empty()) return std::nullopt;
-    return std::move(node.mapped());
-  }
-};
 
 std::string emit_ptx(ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target,
                      KernelMetadata& meta) {
@@ -252,9 +136,90 @@ class BinaryStore::Search {
   }
 
   Found run() {
+    if (Found found = look_up()) return found;
+    const std::unique_ptr<ir::Module> module = lower();
+    const struct Done {  // threads that compile functions apart read the module
+      Search& search;
+      ~Done() { search.needed_.reset(); }
+    } done{*this};
+    return module ? by_content(*module, key_) : nullptr;
+  }
+
+  /// The same for a launch that need not wait: throws LateCode for what is left to LLVM and the assembler.
+  static Found run_late(const std::shared_ptr<Impl>& store, const BuildRequest& asked, DiagnosticSink& sink,
+                        BuildReport& report) {
+    auto own = std::make_shared<Own>(store, asked);
+    own->search = std::make_unique<Search>(*store, own->request, target_of(asked), own->sink, own->report);
+    Found found;
+    std::unique_ptr<ir::Module> module;
+    try {
+      module = own->search->begin(found);
+    } catch (...) {
+      sink = own->sink;
+      throw;
+    }
+    sink = own->sink;
+    report = own->report;
+    if (!module) return found;
+    own->module = std::move(module);
+    own->request.source_complete = nullptr;  // it was asked, and who answers is gone by then
+    throw LateCode(FullVersion::create_wanted([own](BuildReport& made, std::string& problem) {
+                     const std::size_t told = own->sink.all().size();
+                     Found code;
+                     try {
+                       code = own->search->by_content(*own->module, own->search->key_);
+                       if (!code && own->sink.all().size() > told) problem = render(own->sink.all()[told]);
+                     } catch (const std::exception& error) {
+                       problem = error.what();
+                     }
+                     made = own->report;
+                     return code;
+                   }),
+                   asked.source_hash);
+  }
+
+ private:
+  /// A build that goes on in another thread, and all that it needs.
+  struct Own {
+    Own(std::shared_ptr<Impl> kept, const BuildRequest& asked) : store(std::move(kept)), request(asked) {}
+    const std::shared_ptr<Impl> store;
+    BuildRequest request;
+    DiagnosticSink sink;
+    BuildReport report;
+    std::unique_ptr<ir::Module> module;
+    std::unique_ptr<Search> search;  // goes first
+  };
+
+  /// All that can be wrong with a program is found, LLVM and the assembler are left. Null: what was found or built is in `found`,
+  /// or errors are in the sink.
+  std::unique_ptr<ir::Module> begin(Found& found) {
+    if ((found = look_up())) return nullptr;
+    std::unique_ptr<ir::Module> module = lower();
+    if (!module || (found = at_hand(key_))) return nullptr;
+    const bool may_wait =
+        !request_.options.gpu.keep_ptx && !request_.form.in_order && handle_places(*module->functions.back()).empty();
+    // It has to be found again without the front end, which needs the launch's thread.
+    if (!may_wait || !source_key_) {
+      found = by_content(*module, key_);
+      return nullptr;
+    }
+    if (!begin_compile(*module)) return nullptr;
+    // Whether a device has so much is known when the code is loaded, and the launch is to say it.
+    if (emission_->begun().block_bytes <= codegen::kPlainBlockBytes) return module;
+    found = by_content(*module, key_);
+    return nullptr;
+  }
+
+  bool caches() const { return request_.options.use_cache; }
+
+  Found look_up() {
     if (!request_.known)
       if (Found found = by_source()) return found;
-    if (Found found = from_library()) return found;
+    return from_library();
+  }
+
+  /// The front end; null with errors in the sink.
+  std::unique_ptr<ir::Module> lower() {
     Clock::time_point start = Clock::now();
     auto module = request_.make_module ? request_.make_module() : front_end(request_, sink_);
     report_.seconds_front = since(start);
@@ -265,13 +230,10 @@ class BinaryStore::Search {
       throw NeedsBlock{};
     }
     if (request_.source_complete && !request_.source_complete()) source_key_.reset();
-    const Hash128 key = content_key(*module, request_, target_);
-    if (request_.known && key != request_.known->content) return nullptr;  // it would be another kernel
-    return by_content(*module, key);
+    key_ = content_key(*module, request_, target_);
+    if (request_.known && key_ != request_.known->content) return nullptr;  // it would be another kernel
+    return module;
   }
-
- private:
-  bool caches() const { return request_.options.use_cache; }
 
   /// No parser, no pass.
   Found by_source() {
@@ -318,7 +280,7 @@ class BinaryStore::Search {
     if (!meta.read(std::as_bytes(std::span(ready->metadata)))) return nullptr;
     const Clock::time_point start = Clock::now();
     std::string object = cuda::compile_ptx(*request_.device, std::string(ready->ptx), meta.name, {});
-    report_.seconds_codegen = since(start);
+    note_assembler(start);
     std::string metadata(ready->metadata);
     if (!request_.ahead) to_disk(key, object, metadata);
     Found binary = store_.publish(in_place(key, request_.device), assemble(std::move(meta), object));
@@ -331,12 +293,7 @@ class BinaryStore::Search {
     if (Found found = in_process(key)) return found;
     // One thread builds a given kernel; others that want it wait for that one.
     Impl::Turn turn(store_, in_place(key, request_.device));
-    if (Found found = in_process(key)) return found;
-    for (const Hash128& one : keys_of(key))
-      if (Found found = from_disk(one)) {
-        if (source_key_) disk_->put_content_key(*source_key_, one);
-        return keep(one, remember(one, std::move(found)), {}, {});
-      }
+    if (Found found = at_hand(key)) return found;
     KernelMetadata meta;
     std::optional<std::string> object = compile(module, meta, key);
     if (!object) return nullptr;
@@ -345,6 +302,17 @@ class BinaryStore::Search {
     if (!request_.ahead) to_disk(made, *object, metadata);
     Found binary = store_.publish(in_place(made, request_.device), assemble(std::move(meta), *object));
     return keep(made, remember(made, std::move(binary)), std::move(*object), std::move(metadata));
+  }
+
+  /// In the process or on disk.
+  Found at_hand(const Hash128& key) {
+    if (Found found = in_process(key)) return found;
+    for (const Hash128& one : keys_of(key))
+      if (Found found = from_disk(one)) {
+        if (source_key_) disk_->put_content_key(*source_key_, one);
+        return keep(one, remember(one, std::move(found)), {}, {});
+      }
+    return nullptr;
   }
 
   /// Under which keys there may be code that suits.
@@ -424,9 +392,9 @@ class BinaryStore::Search {
     return binary;
   }
 
-  /// Machine code and what a launch must know of it; none with errors in the sink.
-  std::optional<std::string> compile(ir::Module& module, KernelMetadata& meta, const Hash128& key) {
-    Clock::time_point start = Clock::now();
+  /// Passes and emission; false with errors in the sink.
+  bool begin_compile(ir::Module& module) {
+    const Clock::time_point start = Clock::now();
     CompileOptions options = request_.options;
     options.gpu.target = request_.device != nullptr;
     if (request_.form.in_order && module.functions.back()->form.block) {
@@ -435,66 +403,91 @@ class BinaryStore::Search {
           "the threads of this kernel would have to run one after another for what is asked of it, and a block "
           "of threads works on its tiles together",
           "launch it with device=\"cpu\", or without deterministic=True");
-      return std::nullopt;
+      return false;
     }
-    const std::string text = may_begin(module) ? ir::print(module) : std::string();
+    if (may_begin(module)) first_text_ = ir::print(module);
     try {
       optimize(module, options);
     } catch (const codegen::Error& error) {
       sink_.report(DiagCode::codegen_failed, error.loc(), error.what());
-      return std::nullopt;
+      return false;
     }
     if (request_.device &&
         !fits_shared_memory(*module.functions.back(), *request_.device, request_.form.adjoint, sink_))
-      return std::nullopt;
+      return false;
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
-    if (!request_.device && !request_.form.atomic_sums) meta.sums = private_sums(*module.functions.back());
-    if (request_.form.exact_sums) meta.sums = exact_sums(*module.functions.back());
+    if (!request_.device && !request_.form.atomic_sums) sums_ = private_sums(*module.functions.back());
+    if (request_.form.exact_sums) sums_ = exact_sums(*module.functions.back());
     codegen::EmitOptions emit_options = emit_options_of(request_);
     emit_options.background = request_.background;
     const ir::Function& kernel = *module.functions.back();
-    const bool first = !text.empty() && first_version_pays(module, target_, options.lanes);
+    if (!first_text_.empty() && !first_version_pays(module, target_, options.lanes)) first_text_.clear();
     const codegen::EmitOptions for_apart = emit_options;
-    const float slower = first ? use_first_version(module, target_, emit_options) : 1;
+    if (!first_text_.empty()) slower_ = use_first_version(module, target_, emit_options);
+    try {
+      if (!request_.device) {
+        needed_.emplace(store_.apart.start(module, kernel, target_, options, for_apart,
+                                           caches() && !request_.ahead ? disk_ : nullptr));
+        emit_options.apart = &needed_->symbols();
+      }
+      emission_ = std::make_unique<codegen::Emission>(module, kernel, target_, emit_options,
+                                                      request_.device ? codegen::Output::ptx : codegen::Output::object);
+    } catch (const codegen::Error& error) {
+      tell(error, kernel);
+      return false;
+    }
+    return true;
+  }
+
+  /// Machine code and what a launch must know of it; none with errors in the sink.
+  std::optional<std::string> compile(ir::Module& module, KernelMetadata& meta, const Hash128& key) {
+    if (!emission_ && !begin_compile(module)) return std::nullopt;
+    const ir::Function& kernel = *module.functions.back();
     codegen::Emitted emitted;
     std::vector<ApartObjects::Bytes> apart;
     try {
-      ApartObjects::Needed needed;
-      if (!request_.device)
-        needed = store_.apart.start(module, kernel, target_, options, for_apart,
-                                    caches() && !request_.ahead ? disk_ : nullptr);
-      emit_options.apart = &needed.symbols();
-      emitted = codegen::emit(module, kernel, target_, emit_options,
-                              request_.device ? codegen::Output::ptx : codegen::Output::object);
-      start = Clock::now();
-      apart = needed.objects();
+      emitted = emission_->finish();
+      emission_.reset();
+      const Clock::time_point start = Clock::now();
+      if (needed_) apart = needed_->objects();
       emitted.seconds_codegen += since(start);
     } catch (const codegen::Error& error) {
-      SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
-      sink_.report(DiagCode::codegen_failed, loc, error.what());
+      tell(error, kernel);
       return std::nullopt;
     }
     report_.seconds_emit = emitted.seconds_emit;
     report_.seconds_llvm_opt = emitted.seconds_opt;
     report_.seconds_codegen = emitted.seconds_codegen;
-    if (request_.device && options.gpu.keep_ptx) {
+    if (request_.device && request_.options.gpu.keep_ptx) {
       emitted.bytes.push_back('\0');  // the driver takes it for text
     } else if (request_.device) {
-      start = Clock::now();
+      const Clock::time_point start = Clock::now();
       cuda::PtxOptions ptx;
-      ptx.line_info = options.gpu.line_info;
+      ptx.line_info = request_.options.gpu.line_info;
       emitted.bytes = cuda::compile_ptx(*request_.device, emitted.bytes, kernel.name, ptx);
-      report_.seconds_codegen += since(start);
+      note_assembler(start);
     }
+    meta.sums = std::move(sums_);
     if (!request_.device) meta.objects = join(emitted.bytes, apart);
     describe_code(module, emitted, meta);
-    meta.ns_per_thread *= slower;
-    if (first) {
-      meta.full_ir = text;
+    meta.ns_per_thread *= slower_;
+    if (!first_text_.empty()) {
+      meta.full_ir = std::move(first_text_);
       meta.full_key = key;
     }
     return std::move(emitted.bytes);
+  }
+
+  void note_assembler(Clock::time_point start) {
+    const double took = since(start);
+    report_.seconds_codegen += took;
+    add_assembler_seconds(took);
+  }
+
+  void tell(const codegen::Error& error, const ir::Function& kernel) {
+    const SourceLoc loc = error.loc().known() ? error.loc() : kernel.loc;
+    sink_.report(DiagCode::codegen_failed, loc, error.what());
   }
 
   /// Appends objects, each at a multiple of 64 bytes, as linkers want them; gives the size of each.
@@ -561,8 +554,8 @@ class BinaryStore::Search {
     request.form = request_.form;
     request.options = request_.options;
     request.known = KnownKeys{key, source_key_, group_};
-    return [store = store_.shared_from_this(), request, name = std::string("first version"),
-            text = std::move(text)](BuildReport& report) mutable -> Found {
+    return [store = store_.shared_from_this(), request, name = std::string("first version"), text = std::move(text)](
+               BuildReport& report, std::string&) mutable -> Found {
       DiagnosticSink unheard;
       request.background = codegen::compiles_in_background();  // not where somebody waits for it
       request.make_module = [&] {
@@ -581,6 +574,13 @@ class BinaryStore::Search {
   BuildReport& report_;
   std::optional<Hash128> source_key_;
   std::optional<Hash128> group_;  // of kernels of one file
+  Hash128 key_;                   // of the content, once there is IR
+  // Of a compile that was begun:
+  std::string first_text_;  // the IR, for the full version of a first one
+  float slower_ = 1;        // than a full version
+  std::vector<runtime::SumSlot> sums_;
+  std::optional<ApartObjects::Needed> needed_;  // CPU
+  std::unique_ptr<codegen::Emission> emission_;
 };
 
 std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request, DiagnosticSink& sink,
@@ -589,6 +589,7 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
   try {
+    if (MayBeLate::asked(request)) return Search::run_late(impl_, request, sink, r);
     return Search(*impl_, request, target_of(request), sink, r).run();
   } catch (const codegen::Error& error) {  // PTX that its device would not run, code that does not load
     sink.report(DiagCode::codegen_failed, request.kernel ? request.kernel->def->name_loc : SourceLoc{}, error.what());

@@ -3,6 +3,7 @@
 
 #include "cuda/device.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 #include "support/hot.h"
 
 namespace weft::interop {
@@ -267,6 +268,7 @@ bool fold(const ForeignMemory& memory, const Type*& element, Seen how, ArrayDesc
 }
 
 Export::Export(const runtime::Array& array) : array_(array) {
+  runtime::LateWork::expose(array);
   const Type* element = array.element();
   if (!element || !element->is_numeric())
     throw runtime::ArgumentError("DLPack knows numbers only; an array of " +

@@ -8,6 +8,7 @@
 #include "runtime/array.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 #include "runtime/work_journal.h"
 
 namespace weft::runtime {
@@ -111,6 +112,8 @@ void Array::assign(const Array& source) const {
         packed.assign(source);
         return assign(packed);
       }
+      if (LateWork::waiting() && copy_late(*this, source)) [[unlikely]]
+        return;
       return device->copy(desc_, space_, owner_, source.desc_, source.space_, source.owner_, element_->size());
     }
   }
@@ -127,7 +130,11 @@ void Array::fill(const void* value) const {
   if (size() == 0) return;
   const HeardWork heard(*this, value);
   const std::size_t element_size = element_->size();
-  if (!on_host()) return space_->fill(desc_, element_size, value);
+  if (!on_host()) {
+    if (LateWork::waiting() && fill_late(*this, value)) [[unlikely]]
+      return;
+    return space_->fill(desc_, element_size, value);
+  }
   if (CommandList* list = recording()) [[unlikely]]
     return list->add_fill(*this, value);
   if (is_contiguous()) {

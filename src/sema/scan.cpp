@@ -77,8 +77,20 @@ class Scanner {
   struct OpenLoop {
     LoopInfo info;
     std::unordered_map<std::string_view, std::size_t> seen;
+    std::vector<const CallExpr*> statics;           // calls of wp.static inside
+    std::unordered_set<std::string_view> changing;  // names that are assigned, or passed to calls, outside of those
     bool in_body = false;
   };
+
+  /// Whether an expression may name something that the loop assigns. Of text that the parser makes nothing of (a lambda, a
+  /// comprehension) nobody knows.
+  static bool may_vary(const Expr& e, const OpenLoop& loop) {
+    if (e.kind == ExprKind::unsupported) return true;
+    if (const auto* name = e.as_if<NameExpr>()) return loop.changing.count(name->name) != 0;
+    bool varies = false;
+    for_each_child(e, [&](const Expr& child) { varies = varies || may_vary(child, loop); });
+    return varies;
+  }
 
   static void add_name(OpenLoop& loop, AssignedName name) {
     auto [it, fresh] = loop.seen.try_emplace(name.name, loop.info.assigned.size());
@@ -89,7 +101,10 @@ class Scanner {
     loop.info.assigned[it->second].in_body |= name.in_body;
   }
   void assign_name(std::string_view name, bool whole) {
-    for (OpenLoop& loop : loops_) add_name(loop, {name, whole, loop.in_body});
+    for (OpenLoop& loop : loops_) {
+      add_name(loop, {name, whole, loop.in_body});
+      if (!in_static_) loop.changing.insert(name);
+    }
   }
 
   void target(const Expr& e) {
@@ -126,15 +141,18 @@ class Scanner {
       result.last_read[name->name] = position_;
       return;
     }
+    const bool is_static = is_call_of(e, "static");
+    in_static_ += is_static;
     if (const auto* call = e.as_if<CallExpr>()) {
       for (const Expr* arg : call->args) argument(*arg);
       for (const Keyword& k : call->keywords) argument(*k.value);
-      if (is_call_of(e, "static")) {
+      if (is_static) {
         result.statics.push_back(call);
-        for (OpenLoop& loop : loops_) loop.info.has_static = true;
+        for (OpenLoop& loop : loops_) loop.statics.push_back(call);
       }
     }
     for_each_child(e, [&](const Expr& child) { read(child); });
+    in_static_ -= is_static;
   }
   void read(const Expr* e) {
     if (e) read(*e);
@@ -154,6 +172,9 @@ class Scanner {
     loops_.pop_back();
     open.info.exits = exits;
     open.info.end = ++position_;
+    open.info.has_static = std::ranges::any_of(open.statics, [&](const CallExpr* call) {
+      return std::ranges::any_of(call->args, [&](const Expr* arg) { return may_vary(*arg, open); });
+    });
     result.loops.emplace(&s, std::move(open.info));
     std::uint8_t outer = exits & kExitReturn;
     return std::uint8_t(outer | block(else_body));
@@ -217,6 +238,7 @@ class Scanner {
   }
 
   std::vector<OpenLoop> loops_;
+  int in_static_ = 0;  // calls of wp.static around
   std::uint32_t position_ = 0;
 };
 

@@ -30,7 +30,7 @@ struct AssignedName {
 struct LoopInfo {
   std::vector<AssignedName> assigned;  // each name once, in order; the loop's target included
   std::uint8_t exits = 0;              // inside the body, aimed at this loop or further out
-  bool has_static = false;             // a wp.static(…) inside
+  bool has_static = false;             // a wp.static(…) inside that may name what the loop assigns
   std::uint32_t end = 0;               // position behind the loop, comparable with last_read
 
   bool body_assigns(std::string_view name) const;

@@ -274,6 +274,7 @@ def compile_calls() -> None:
 
 def hang() -> None:
     """Ctrl-C ends a wait for a kernel that never ends."""
+    wp.config.late_launches = False  # what the driver is asked at once is what is looked at
     x = wp.zeros(4, device="cuda:0")
     for wait in (wp.synchronize, x.numpy, lambda: wp.synchronize_stream("cuda:0")):
         driver.weft_fake_busy(1 << 30)
@@ -369,6 +370,7 @@ def refused() -> None:
 
 def repeated() -> None:
     """A launch that is the last one again is settled once; whatever differs is seen."""
+    wp.config.late_launches = False  # what the driver is asked at once is what is looked at
     driver.weft_fake_argument.restype = ctypes.c_double
     x, y = wp.zeros(24, device="cuda:0"), wp.zeros(24, device="cuda:0")
 
@@ -406,6 +408,7 @@ def running(x: wp.array(dtype=float), total: wp.array(dtype=float), out: wp.arra
 
 def order() -> None:
     """Where a gradient depends on the order of threads, one thread does the work of all, there and back; and says so."""
+    wp.config.late_launches = False  # what the driver is asked at once is what is looked at
     said: list[str] = []
     wp.set_logger(type("Listener", (wp.Logger,), {"warning": lambda self, text, *how: said.append(text)})())
     x, total, out = (wp.ones(n, dtype=float, device="cuda", requires_grad=True) for n in (5000, 1, 5000))

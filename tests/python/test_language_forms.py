@@ -247,6 +247,30 @@ def test_static_takes_the_variable_of_an_unrolled_loop(device: wp.Device) -> Non
     assert out.numpy().tolist() == [0, 2, 4]
 
 
+WEIGHTS = (2, 3, 5)
+WITH_SUMS = True
+
+
+def test_static_in_loops(device: wp.Device) -> None:
+    """Loops that only contain one stay loops; what a loop assigns, seen by a comprehension or not, is each turn's own."""
+
+    @wp.kernel(module="unique")
+    def read(out: wp.array(dtype=int)):
+        for i in range(40):
+            if wp.static(WITH_SUMS):
+                out[0] += i
+        for i in range(3):
+            k = i + 1
+            out[1] += wp.static(sum([w * k for w in WEIGHTS]))
+        for i in range(3):
+            for j in range(2):
+                out[2] += wp.static(WEIGHTS[i]) * (j + 1)
+
+    out = wp.zeros(3, dtype=int)
+    wp.launch(read, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [780, 60, 30]
+
+
 class Five(wp.types.vector(length=5, dtype=float)):
     """A type of a program's own."""
 

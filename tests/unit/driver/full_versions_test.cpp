@@ -14,7 +14,7 @@ using State = FullVersion::State;
 TEST(FullVersions, AreMadeOnceWhoeverWaits) {
   std::atomic<int> made{0};
   const auto binary = std::make_shared<const KernelBinary>();
-  auto full = FullVersion::create([&](BuildReport& report) {
+  auto full = FullVersion::create([&](BuildReport& report, std::string&) {
     ++made;
     report.lanes = 7;
     return binary;
@@ -36,7 +36,7 @@ TEST(FullVersions, AreMadeOnceWhoeverWaits) {
 
 TEST(FullVersions, AreCountedUntilTheyAreMade) {
   const std::size_t before = count_first_versions();
-  auto make = [](BuildReport&) { return std::make_shared<const KernelBinary>(); };
+  auto make = [](BuildReport&, std::string&) { return std::make_shared<const KernelBinary>(); };
   auto one = FullVersion::create(make), other = FullVersion::create(make);
   EXPECT_EQ(count_first_versions(), before + 2);
   one.reset();
@@ -47,9 +47,9 @@ TEST(FullVersions, AreCountedUntilTheyAreMade) {
 }
 
 TEST(FullVersions, ThatCantBeMadeAreSettledAllTheSame) {
-  auto none = FullVersion::create([](BuildReport&) { return std::shared_ptr<const KernelBinary>(); });
-  auto thrown =
-      FullVersion::create([](BuildReport&) -> std::shared_ptr<const KernelBinary> { throw std::bad_alloc(); });
+  auto none = FullVersion::create([](BuildReport&, std::string&) { return std::shared_ptr<const KernelBinary>(); });
+  auto thrown = FullVersion::create(
+      [](BuildReport&, std::string&) -> std::shared_ptr<const KernelBinary> { throw std::bad_alloc(); });
   for (const auto& one : {none, thrown}) {
     one->want();
     one->finish();

@@ -27,6 +27,22 @@ TEST(Unroll, NestedLoopsOneByOne) {
   EXPECT_EQ(count(function(*module, "k"), OpCode::for_), 3u);  // j, once for each i
 }
 
+TEST(Unroll, StaticExpressionsThatStayTheSameUnrollNothing) {
+  auto loops = [](const std::string& body) {
+    File file(
+        "N = 2\n@wp.func\ndef bump(x: int):\n    x += 1\n@wp.kernel\ndef k(out: wp.array(dtype=float)):\n    n = 3\n" +
+        body);
+    return count(function(*file.must_lower(), "k"), OpCode::for_);
+  };
+  EXPECT_EQ(loops("    for i in range(100):\n        if wp.static(N > 1):\n            out[i] = 1.0\n"), 1u);
+  EXPECT_EQ(loops("    for i in range(3):\n        out[i] = float(wp.static(n + N))\n"), 1u);
+  EXPECT_EQ(loops("    for i in range(3):\n        for j in range(4):\n            out[j] = float(wp.static(i + N))\n"),
+            3u);
+  EXPECT_EQ(loops("    for i in range(3):\n        out[i] = float(wp.static(i * N))\n"), 0u);
+  EXPECT_EQ(loops("    for i in range(3):\n        j = i * 2\n        out[i] = float(wp.static(j))\n"), 0u);
+  EXPECT_EQ(loops("    for i in range(3):\n        out[i] = float(wp.static(n))\n        n = i\n"), 0u);
+}
+
 TEST(Unroll, TakenBackLeavesNoTrace) {
   // What the first attempt emitted and assigned must be gone: stores would be seen twice.
   File file(

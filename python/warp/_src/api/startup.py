@@ -126,6 +126,13 @@ def _first_versions_text() -> str:
     return f"on, {counts['first']} made, {counts['full']} replaced by the full version, {waiting} waiting"
 
 
+def _late_launches_text() -> str:
+    """Whether launches on GPUs wait for their code in a queue, and for how many kernels some did."""
+    if not config.late_launches:
+        return "off (wp.config.late_launches)"
+    return f"on, {_weft.count_late_launches()} kernels compiled beside the program"
+
+
 def is_initialized() -> bool:
     """Whether the runtime was started, by `wp.init` or by the first use of a device."""
     return runtime is not None
@@ -152,6 +159,7 @@ def diagnostics() -> dict[str, Any]:
         "memory": CPU.total_memory,
         "kernel_cache": _weft.cache_folder() or "none",
         "first_versions": _first_versions_text(),
+        "late_launches": _late_launches_text(),
         "native_compiler": custom_functions.find_clang() or "none (wp.func_native needs clang)",
         "cuda_enabled": bool(get_cuda_devices()),
         "cuda": _cuda_text(),

@@ -1,0 +1,16 @@
+// Arrays to which a kernel only adds, and how: launches give them copies (runtime/private_sums.h) or words for exact sums
+// (driver/exact_launch.h).
+#pragma once
+#include <vector>
+
+#include "ir/ir.h"
+#include "runtime/private_sums.h"
+
+namespace weft::driver {
+
+/// Marks additions that need no atomic operations, and says to which arrays.
+std::vector<runtime::SumSlot> private_sums(ir::Function& kernel);
+/// Marks additions of floats to arrays that are only added to, and says which: their sums are to be exact.
+std::vector<runtime::SumSlot> exact_sums(ir::Function& kernel);
+
+}  // namespace weft::driver
