@@ -331,8 +331,9 @@ DriverTable make_table() {
     functions[*f] = {name, texts[module]};
     return kSuccess;
   };
-  t.function_attribute = [](int* value, int, FunctionHandle) -> Result {
+  t.function_attribute = [](int* value, int which, FunctionHandle) -> Result {
     FAKE("function_attribute");
+    if (which == kFunctionLocalBytes) return *value = 0, kSuccess;  // no stack
     return *value = 512, kSuccess;
   };
   t.function_set_attribute = [](FunctionHandle, int, int) -> Result {
