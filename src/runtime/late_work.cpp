@@ -47,7 +47,7 @@ Queue*& queue_place() {
 }
 Queue& queue() { return *queue_place(); }
 
-std::atomic<bool> enabled{true};
+std::atomic<bool> enabled{false};
 std::atomic<std::size_t> exposed_blocks{0};
 std::atomic<void (*)(const std::function<void()>&)> waiter{nullptr};
 thread_local int uses = 0, aparts = 0, running = 0;

@@ -3,8 +3,6 @@
 // to two loops: one for groups of neighbouring threads or for aligned arrays, one for the rest.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
-#include <unordered_set>
-
 #include "analysis/private_sums.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/nvptx/gpu_hooks.h"
@@ -18,22 +16,6 @@ namespace {
 constexpr std::uint64_t kWideAccess = 16;
 // Kernels that 64 registers are good for and enough: with unrolled loops, by weight; straight ones, by the words they read.
 constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 24, kMaxWordsAhead = 40;
-constexpr int kRayRegisters = 56, kPointRegisters = 64;  // of walks over trees
-
-/// Whether there is such an operation in a function or in what it calls; `seen` are those that were looked at.
-bool reaches_op(const ir::Function& function, ir::OpCode code, std::unordered_set<const ir::Function*>& seen);
-bool reaches_op(const ir::Region& region, ir::OpCode code, std::unordered_set<const ir::Function*>& seen) {
-  for (const ir::Op& op : region) {
-    if (op.code == code) return true;
-    for (const ir::Region* inner : op.regions)
-      if (reaches_op(*inner, code, seen)) return true;
-    if (op.code == ir::OpCode::call && reaches_op(*op.callee, code, seen)) return true;
-  }
-  return false;
-}
-bool reaches_op(const ir::Function& function, ir::OpCode code, std::unordered_set<const ir::Function*>& seen) {
-  return seen.insert(&function).second && reaches_op(*function.body, code, seen);
-}
 
 class GpuFrame {
  public:
@@ -100,11 +82,7 @@ class GpuFrame {
     }
     if (!plan_.sums.empty()) close_sums();
     b_.CreateRetVoid();
-    if (keep_bounds(unit_.options.bounds)) return plan_.lanes;
-    if (loads_ahead())
-      allow_registers();
-    else if (const int most = walk_registers())
-      annotate("maxnreg", std::uint64_t(most));
+    if (!keep_bounds(unit_.options.bounds) && loads_ahead()) allow_registers();
     return plan_.lanes;
   }
 
@@ -218,17 +196,6 @@ class GpuFrame {
   void allow_registers() {
     annotate("maxntidx", 1024);
     annotate("minctasm", 1);
-  }
-
-  /// Registers for kernels whose threads walk trees together (stdlib/mesh_ray.py, mesh_point.py), which wait for memory all the
-  /// time, so that more of them run; 0 for others.
-  int walk_registers() const {
-    const auto reaches = [&](ir::OpCode code) {
-      std::unordered_set<const ir::Function*> seen;
-      return reaches_op(kernel_, code, seen);
-    };
-    if (!reaches(ir::OpCode::vote)) return 0;
-    return reaches(ir::OpCode::shuffle) ? kPointRegisters : kRayRegisters;
   }
 
   /// What the program says of the kernel; false if that is nothing.

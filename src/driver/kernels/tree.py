@@ -7,7 +7,6 @@ from typing import Any
 import warp as wp
 
 SMALL = wp.constant(4)  # items of nodes that are not turned: they are most of all, and little is gained there
-LARGE = wp.constant(256)  # items of nodes whose children are turned with them: few nodes, and most of what that gains
 
 
 @wp.func
@@ -167,12 +166,10 @@ def turn(
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
     node: int,
-    highest: int,
 ):
     # Swaps a child with a child of the other one, or two children of both, if boxes become smaller by it (Kensler, Tree
     # Rotations for Improving Bounding Volume Hierarchies, 2008). All below the node is done, and nobody else is here. Groups
-    # stay whole: who is above their roots takes nothing out of them. The node may become no higher than `highest`. Gives whether
-    # there was a swap.
+    # stay whole: who is above their roots takes nothing out of them.
     l = 2 * node
     r = l + 1
     low_l = slots[2 * l]
@@ -240,45 +237,12 @@ def turn(
                 a = 2 * left
                 b = 2 * right + 1
     # A swap makes the node higher by one at most.
-    swaps = a >= 0 and wp.max(bits_of(high_l), bits_of(high_r)) + 2 <= highest
-    if swaps:
+    if a >= 0 and wp.max(bits_of(high_l), bits_of(high_r)) + 2 <= highest_allowed(keys, node):
         swap_slots(slots, counts_of, parent_of, a, b)
         if a != l and opens_left:
             renew_slot(slots, counts_of, l)
         if a != r and opens_right:
             renew_slot(slots, counts_of, r)
-    return swaps
-
-
-@wp.func
-def better(
-    keys: Any,
-    ranks: wp.array(dtype=int),
-    slots: wp.array(dtype=wp.vec4),
-    counts_of: wp.array(dtype=wp.vec2i),
-    parent_of: wp.array(dtype=int),
-    node: int,
-    items: int,
-):
-    # Turns a node; if that made a difference and it is large, its children, which are others now, and the node again.
-    highest = highest_allowed(keys, node)
-    step = int(0)
-    while step < 4:
-        target = int(node)
-        limit = int(highest)
-        slot = 2 * node + step - 1
-        if step == 1 or step == 2:
-            target = bits_of(slots[2 * slot])
-            limit = highest - 1
-            if counts_of[slot][0] <= SMALL:
-                target = -1
-        if target >= 0:
-            turned = turn(keys, ranks, slots, counts_of, parent_of, target, limit)
-            if turned and target != node:
-                renew_slot(slots, counts_of, slot)
-            if step == 0 and (items < LARGE or not turned):
-                step = 4
-        step += 1
 
 
 @wp.func
@@ -342,7 +306,7 @@ def climb_from(
         height = wp.max(height, bits_of(other_high)) + 1
         own = node
         if last - first + 1 > SMALL:
-            better(keys, ranks, slots, counts_of, parent_of, node, last - first + 1)
+            turn(keys, ranks, slots, counts_of, parent_of, node)
             height = height_in(slots, node)
         count = counts_in(counts_of, node)
         if is_group(keys, ranks, first, last):  # its root is a node, however few they are
