@@ -32,7 +32,7 @@ PYTHON ?= $(if $(wildcard .venv/bin/python),.venv/bin/python,python3)
 TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
-.PHONY: help setup configure build package run examples docs test frameworks test-frameworks test-aarch64 \
+.PHONY: help setup configure build package run examples docs test frameworks test-frameworks test-aarch64 test-x86-64 \
 	test-aarch64-python check check-format \
 	check-rules check-tidy format bench math-sweep sanitize soak stress fuzz clean
 
@@ -95,23 +95,28 @@ test-frameworks: build  ## the tests with PyTorch, JAX, Paddle and MPI; installs
 # Emulation is some ten times slower: fewer random kernels. Tools and Python sources are the same on every processor.
 # Random kernels and builtin rows are compiled at every level of LLVM's: they differ in instruction selectors and passes.
 EVERY_LEVEL = WEFT_RANDOM_LEVELS=all WEFT_ROWS_LEVELS=all
-ifeq ($(shell uname -m),aarch64)
-test-aarch64: build  ## run the tests with code of every optimisation level; on other machines cross-build and run under qemu
+test-aarch64:  ## run the tests with code of every optimisation level; on other machines cross-build and run under qemu
+	@$(MAKE) test-on-aarch64
+
+test-x86-64:  ## the same for x86-64
+	@$(MAKE) test-on-x86_64
+
+test-on-$(shell uname -m): build
 	$(EVERY_LEVEL) ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS) \
 	  -LE '^(perf|tools)$$' $(TEST_FILTER)
-else
-test-aarch64: build/aarch64-sysroot/.packages configure-aarch64
-	cmake --build build/aarch64 -j $(JOBS)
-	$(EVERY_LEVEL) WEFT_RANDOM_COUNT=$${WEFT_RANDOM_COUNT:-200} ctest --test-dir build/aarch64 --output-on-failure \
+
+test-on-%: build/%-sysroot/.packages configure-%
+	cmake --build build/$* -j $(JOBS)
+	$(EVERY_LEVEL) WEFT_RANDOM_COUNT=$${WEFT_RANDOM_COUNT:-200} ctest --test-dir build/$* --output-on-failure \
 	  --no-tests=error -j $(JOBS) -LE '^(perf|tools)$$' $(TEST_FILTER)
-	$(if $(TESTS),,@$(EVERY_LEVEL) $(MAKE) test-aarch64-python PYTEST=tests/python/rows/test_rows.py)
-endif
+	$(if $(or $(TESTS),$(filter-out aarch64,$*)),,@$(EVERY_LEVEL) $(MAKE) test-aarch64-python PYTEST=tests/python/rows/test_rows.py)
 
 test-aarch64-python: setup  ## the same for the Python package; PYTEST="arguments"
 	@NO_INSTALL=$(NO_INSTALL) JOBS=$(JOBS) tools/testing/aarch64_python.sh $(PYTEST)
 
-build/aarch64-sysroot/.packages:
-	@NO_INSTALL=$(NO_INSTALL) tools/setup/aarch64_sysroot.sh $(@D)
+.PRECIOUS: build/%-sysroot/.packages
+build/%-sysroot/.packages:
+	@NO_INSTALL=$(NO_INSTALL) tools/setup/cross_sysroot.sh $* $(@D)
 
 .PHONY: wheel stubs
 wheel: setup  ## build a wheel that carries everything (build/dist), check and try it; WHEEL_PYTHON=python3.12

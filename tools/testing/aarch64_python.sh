@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 sysroot=$PWD/build/aarch64-sysroot build=build/aarch64-python
-tools/setup/aarch64_sysroot.sh "$sysroot" libpython3-dev python3-numpy python3-pytest python3-hypothesis
+tools/setup/cross_sysroot.sh aarch64 "$sysroot" libpython3-dev python3-numpy python3-pytest python3-hypothesis
 python=$(basename "$(find "$sysroot/usr/include" -maxdepth 1 -name 'python3.*' | head -1)")
 headers=$sysroot/usr/include/$python
 cmake --preset aarch64 -B $build -DWEFT_PYTHON=ON -Dnanobind_DIR="$(.venv/bin/python -m nanobind --cmake_dir)" \
