@@ -88,10 +88,7 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
   WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
   WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
-  // Threads with a stack of their own walk trees, some of them ten times as long as others: small blocks make room sooner.
-  constexpr int kStack = 256, kSmallBlock = 128;
-  usual_block_ =
-      local_bytes_ >= kStack ? std::min(max_threads_, kSmallBlock) : usual_block_size(registers_, max_threads_);
+  usual_block_ = usual_block_size(registers_, max_threads_, local_bytes_);
   if (!shared_bytes_) return;
   const bool can = api.function_set_attribute &&
                    api.function_set_attribute(function_, kFunctionSharedBytes, int(shared_bytes_)) == kSuccess;
@@ -101,7 +98,10 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
                                  " has: use smaller tiles or fewer of them at a time");
 }
 
-int usual_block_size(int registers, int max_threads) {
+int usual_block_size(int registers, int max_threads, int local_bytes) {
+  // Threads with a stack of their own walk trees, some of them ten times as long as others: small blocks make room sooner.
+  constexpr int kStack = 256, kSmallBlock = 128;
+  if (local_bytes >= kStack) return std::min(max_threads, kSmallBlock);
   // Since sm_70: four parts with 16384 registers each, of which a warp gets 32 times a multiple of 8.
   constexpr int kParts = 4, kRegisters = 16384, kUnit = 8, kMost = 255, kWarp = 32;
   const int taken = (std::clamp(registers, 1, kMost) + kUnit - 1) / kUnit * kUnit;

@@ -53,9 +53,9 @@ class KernelCode {
   int max_threads_ = 0, usual_block_ = 0, registers_ = 0, local_bytes_ = 0;
 };
 
-/// The threads of a block for a kernel that takes so many registers a thread and has at most so many threads: 256, or 128
-/// if more of them then fit a multiprocessor.
-int usual_block_size(int registers, int max_threads);
+/// The threads of a block for a kernel that takes so many registers and bytes of private memory a thread and has at most so
+/// many threads: 256, or 128 if more of them then fit a multiprocessor, or if threads have a stack.
+int usual_block_size(int registers, int max_threads, int local_bytes = 0);
 
 /// Blocks for `count` threads in blocks of `block_dim`: as many as there is work for, at most `max_blocks` (0: no
 /// limit) and what a grid can have; kernels loop over the rest.

@@ -24,18 +24,8 @@ constexpr char kKernels[] =
     ;
 
 const Program& program() {
-  static const Program* made = [] {
-    Options options;
-    options.backward = false;
-    return new Program(Program::compile(kKernels, "exact_sums.py", options));
-  }();
-  return *made;
-}
-
-weft::Array handle(const runtime::Array& array) {
-  auto impl = std::make_shared<weft::Array::Impl>();
-  impl->array = array;
-  return weft::Array(std::move(impl));
+  static const Program& made = library_program(kKernels, "exact_sums.py");
+  return made;
 }
 
 /// An array that is added to.

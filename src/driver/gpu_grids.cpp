@@ -37,19 +37,9 @@ constexpr int kLowBits = 64, kHighBits = 32, kVoxelBits = 9;  // of a key; whole
 
 enum State : std::int32_t { kLeaves = 1, kLowers = 2, kUppers = 3, kVoxels = 4 };
 
-weft::Array handle(const Array& array) {
-  auto impl = std::make_shared<weft::Array::Impl>();
-  impl->array = array;
-  return weft::Array(std::move(impl));
-}
-
 const Program& grid_program() {
-  static const Program* made = [] {
-    Options options;
-    options.backward = false;
-    return new Program(Program::compile(kGridKernels, "volume.py", options));
-  }();
-  return *made;
+  static const Program& made = library_program(kGridKernels, "volume.py");
+  return made;
 }
 
 template <class... Args>

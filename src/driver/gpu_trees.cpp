@@ -27,19 +27,9 @@ constexpr int kGroupBits = 32;                    // in front of those
 constexpr std::int64_t kTotals = 37;              // numbers that a node's parent needs of it for moments
 constexpr std::int64_t kExtentThreads = 1 << 16;  // that gather the bounds of all centres
 
-weft::Array handle(const runtime::Array& array) {
-  auto impl = std::make_shared<weft::Array::Impl>();
-  impl->array = array;
-  return weft::Array(std::move(impl));
-}
-
 const Program& tree_program() {
-  static const Program* made = [] {
-    Options options;
-    options.backward = false;
-    return new Program(Program::compile(kTreeKernels, "tree.py", options));
-  }();
-  return *made;
+  static const Program& made = library_program(kTreeKernels, "tree.py");
+  return made;
 }
 
 class GpuTrees final : public geometry::DeviceTrees {

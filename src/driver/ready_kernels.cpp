@@ -11,6 +11,18 @@ namespace weft::driver {
 // The file that the build makes has the other definition. It can't be made by a compiler that contains it.
 [[gnu::weak]] std::span<const ReadyKernel> ready_kernels() { return {}; }
 
+const Program& library_program(const char* text, const char* name) {
+  Options options;
+  options.backward = false;
+  return *new Program(Program::compile(text, name, options));  // never destroyed: launches may outlive statics
+}
+
+weft::Array handle(const runtime::Array& array) {
+  auto impl = std::make_shared<weft::Array::Impl>();
+  impl->array = array;
+  return weft::Array(std::move(impl));
+}
+
 std::vector<BuildRequest> requests_of(const Program& program) {
   std::vector<BuildRequest> out;
   for (const std::string& name : program.kernel_names()) {

@@ -22,6 +22,10 @@ inline constexpr int kReadyArch = 70;
 /// Those that the binary was linked with. `weftc --library-kernels` writes the file that defines this; binaries without that
 /// file have none, and compile.
 std::span<const ReadyKernel> ready_kernels();
+/// A program of such kernels, of their text (src/driver/kernels), for the length of the process; they have no adjoints.
+const Program& library_program(const char* text, const char* name);
+/// An array as launches of such a program take it.
+weft::Array handle(const runtime::Array& array);
 /// What to compile ahead of a program of the library's: its kernels, for arrays that don't overlap.
 std::vector<BuildRequest> requests_of(const Program& program);
 /// PTX of a module whose kernel is to run on GPUs, which is optimised on the way, and what launches must know of it. Throws

@@ -187,6 +187,10 @@ TEST(Launch, BlocksThatFillTheRegisters) {
   for (int registers : {0, 16, 32, 40, 48, 64, 80, 128, 255, 512}) EXPECT_EQ(usual_block_size(registers, 1024), 256);
   for (int registers : {56, 65, 72, 88, 96, 168}) EXPECT_EQ(usual_block_size(registers, 1024), 128) << registers;
   EXPECT_EQ(usual_block_size(40, 64), 64);
+  // Threads with a stack.
+  EXPECT_EQ(usual_block_size(40, 1024, 248), 256);
+  EXPECT_EQ(usual_block_size(40, 1024, 256), 128);
+  EXPECT_EQ(usual_block_size(40, 64, 4096), 64);
 }
 
 TEST(Modules, Grids) {
