@@ -178,6 +178,13 @@ std::shared_ptr<const void> held_by_graph(const std::vector<nb::object>& objects
                                                   });
 }
 
+/// Whether some argument is an array of no elements: made of an empty list, its rank is not what the kernel wants.
+bool has_empty_array(const ArgumentList& args) {
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (const runtime::Array* array = as_array(args[i]); array && array->size() == 0) return true;
+  return false;
+}
+
 WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<const std::int64_t> dims,
                         PyObject* inputs, PyObject* outputs, LaunchPlace place, LaunchOnTape* tape) {
   const ArgumentList args(inputs, outputs);
@@ -187,8 +194,15 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
   std::vector<nb::object> keep;
   LaunchNotes notes;
   notes.arguments_held = !tape && !(place.device && place.device->capture());
+  if (has_no_threads(*kernel, dims)) [[unlikely]] {
+    try {
+      fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
+    } catch (...) {
+      if (!has_empty_array(args)) throw;
+    }
+    return;
+  }
   fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
-  if (has_no_threads(*kernel, dims)) return;
   if (notes.plain_tensors && (runtime::writes_are_watched() || capturing_on_cpu())) [[unlikely]]
     for (std::size_t i = 0; i < args.size(); ++i) keep.push_back(nb::borrow(args[i]));  // longer than the launch
   if (!notes.guarded.empty()) [[unlikely]]

@@ -76,6 +76,9 @@ bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& ins
   const syntax::Expr& annotation = *decl.def->returns;
   auto annotated = return_patterns(decl, sink_);
   if (!annotated) return false;
+  const bool anything = annotated->size() == 1 && annotated->front().kind == builtins::Pattern::Kind::any &&
+                        annotated->front().variable.empty();
+  if (anything) return true;  // Any is also several values, or none
   bool fits = annotated->size() == instance.num_results;
   std::string given;
   for (std::size_t k = 0; k < instance.num_results; ++k) {

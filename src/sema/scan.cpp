@@ -63,6 +63,15 @@ bool is_call_of(const Expr& e, std::string_view name) {
          (callee.kind == ExprKind::name && callee.as<NameExpr>().name == name);
 }
 
+/// Whether a call takes values only, by the look of it: what is passed to it is no place that it could write to.
+bool takes_values(const Expr& call) {
+  constexpr std::string_view kNames[] = {"range", "int", "float", "bool", "min", "max", "abs", "len", "round"};
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return is_call_of(call, name); });
+}
+
+/// Whether the argument of that name is a constant wherever there is one.
+bool is_constant_keyword(std::string_view name) { return name == "shape" || name == "axis" || name == "dtype"; }
+
 class Scanner {
  public:
   FunctionScan result;
@@ -144,8 +153,11 @@ class Scanner {
     const bool is_static = is_call_of(e, "static");
     in_static_ += is_static;
     if (const auto* call = e.as_if<CallExpr>()) {
-      for (const Expr* arg : call->args) argument(*arg);
-      for (const Keyword& k : call->keywords) argument(*k.value);
+      if (!takes_values(e)) {
+        for (const Expr* arg : call->args) argument(*arg);
+        for (const Keyword& k : call->keywords)
+          if (!is_constant_keyword(k.name)) argument(*k.value);
+      }
       if (is_static) {
         result.statics.push_back(call);
         for (OpenLoop& loop : loops_) loop.statics.push_back(call);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import typing
 
 import numpy as np
 import pytest
@@ -174,3 +175,25 @@ def test_truth_follows_the_length():
     assert not wp.zeros(0) and not wp.zeros((0, 3)) and wp.zeros((3, 0)) and wp.zeros(1)
     picked = wp.zeros(4)[wp.array([1, 2], dtype=int)]
     assert picked and not wp.indexedarray(wp.zeros(4), [wp.zeros(0, dtype=int)])
+
+
+# ---- unions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [wp.array(dtype=float), wp.array[wp.vec3], wp.array2d[int], wp.indexedarray(dtype=float), wp.tile(dtype=float, shape=4)],
+    ids=["array", "brackets", "two", "indexed", "tile"],
+)
+def test_objects_that_annotate_stand_in_unions(annotation):
+    for union in (annotation | None, None | annotation):
+        assert union is typing.Any or set(typing.get_args(union)) == {annotation, type(None)}
+    assert annotation | int is typing.Any or int in typing.get_args(annotation | int)
+
+
+def test_arrays_with_elements_are_no_part_of_unions():
+    values = wp.zeros(3, dtype=int)
+    with pytest.raises(TypeError):
+        values | None
+    with pytest.raises(TypeError):
+        wp.indexedarray(values, wp.zeros(1, dtype=int)) | None

@@ -174,3 +174,32 @@ def test_the_rest_of_what_large_programs_call(device):
     wp.launch(atomics, dim=8, inputs=[x, f])
     assert x.numpy().tolist() == [8, -8, 0, 7, 255, 9]
     assert np.allclose(f.numpy(), [8.0, 1.0], atol=1e-6)
+
+
+class Foreign:
+    """What bindings of other languages often give: a length and items, and nothing to iterate by."""
+
+    def __init__(self, *values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, index):
+        return self.values[index]
+
+
+def test_values_are_made_of_what_has_length_and_items():
+    three, four = Foreign(1.0, 2.0, 3.0), Foreign(0.0, 0.0, 0.6, 0.8)
+    assert list(wp.vec3(three)) == [1.0, 2.0, 3.0]
+    assert list(wp.quat(four)) == list(wp.quat(0.0, 0.0, 0.6, 0.8))
+    assert list(wp.transform(three, four)) == [1.0, 2.0, 3.0, *wp.quat(0.0, 0.0, 0.6, 0.8)]
+    assert wp.mat33(three, three, three) == wp.mat33(Foreign(three, three, three))
+    assert list(wp.spatial_vector(three, three)) == [1.0, 2.0, 3.0] * 2
+
+
+def test_only_types_with_a_public_name_carry_one():
+    for cls in (wp.vec3, wp.mat33, wp.mat44d, wp.vec2i, wp.quat, wp.transform, wp.spatial_vector, wp.spatial_matrix):
+        assert getattr(wp, cls.__name__) is cls
+    for cls in (mat32, wp.types.matrix(shape=(2, 2), dtype=int), wp.types.matrix(shape=(5, 5), dtype=float)):
+        assert cls.__name__ == "mat_t"

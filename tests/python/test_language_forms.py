@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
+import numpy as np
 import pytest
 
 import warp as wp
@@ -369,3 +370,45 @@ def test_names_of_one_branch_are_warned_of_once(
     text = capsys.readouterr().err
     assert x.numpy().tolist() == [4.0, 4.0]
     assert text.count("warning: ") == 1 and "may be unassigned here" in text
+
+
+class Sizes:
+    """Sizes as programs keep them: attributes of a class."""
+
+    COUNT = 8
+
+
+@wp.kernel
+def sums_of_rows(x: wp.array2d(dtype=float), n: int, out: wp.array(dtype=float)):
+    count = Sizes.COUNT
+    t = wp.tile_zeros(shape=count, dtype=float)
+    for i in range(n):
+        row = wp.tile_load(x[i], shape=(count,))
+        for j in range(count):
+            t[j] = t[j] + row[j]
+        t = t + wp.tile_zeros(shape=count, dtype=float)
+    wp.tile_store(out, t)
+
+
+def test_constants_that_loops_ask_for_stay_constant(device: wp.Device) -> None:
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    out = wp.zeros(8, device=device)
+    wp.launch_tiled(sums_of_rows, dim=1, inputs=[wp.array(x, device=device), 3, out], block_dim=32, device=device)
+    assert np.array_equal(out.numpy(), x.sum(axis=0))
+
+
+@wp.func
+def halves(x: float) -> Any:
+    return x * 0.5, int(x)
+
+
+@wp.kernel
+def take_halves(out: wp.array(dtype=float)):
+    half, whole = halves(5.0)
+    out[0] = half + float(whole)
+
+
+def test_any_means_several_results_too(device: wp.Device) -> None:
+    out = wp.zeros(1, device=device)
+    wp.launch(take_halves, 1, [out], device=device)
+    assert out.numpy()[0] == 7.5

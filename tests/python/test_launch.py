@@ -264,6 +264,21 @@ def test_null_arrays_and_annotations():
         wp.launch(scale, 2, [wp.array(dtype=float), y, 1.0])
 
 
+@wp.kernel
+def of_two_dimensions(a: wp.array2d(dtype=int)):
+    i = wp.tid()
+    a[i, 0] = 1
+
+
+def test_empty_lists_are_arrays_of_any_rank_where_no_thread_runs():
+    nothing = wp.array([], dtype=int)
+    assert nothing.ndim == 1
+    wp.launch(of_two_dimensions, 0, [nothing])
+    for dim, array in ((1, nothing), (0, wp.zeros(3, dtype=int)), (0, "text")):
+        with pytest.raises(RuntimeError, match="'a'"):
+            wp.launch(of_two_dimensions, dim, [array])
+
+
 @pytest.mark.cpu_only("NumPy's arrays are arguments")
 def test_memory_stays_while_a_launch_needs_it():
     """Buffers that their owner would resize or drop stay as long as something holds them."""

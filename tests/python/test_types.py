@@ -387,7 +387,7 @@ class TestMatrices:
                 access()
         with pytest.raises(IndexError, match="Invalid column index$"):
             m.get_col(4)
-        with pytest.raises(TypeError, match="a slice from a sequence of `float64` values but got `mat34d` instead"):
+        with pytest.raises(TypeError, match="a slice from a sequence of `float64` values but got `mat_t` instead"):
             m[0] = (m,)
         with pytest.raises(ValueError):
             m[0] = (1, 2)

@@ -3,7 +3,7 @@ which become Python functions then."""
 
 from __future__ import annotations
 
-import importlib as _importlib
+from importlib import import_module as _import_module
 import sys as _sys
 
 from warp import _weft
@@ -181,14 +181,14 @@ def __getattr__(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(name)
     if name in _MODULES:
-        return _importlib.import_module(f"warp.{name}")
+        return _import_module(f"warp.{name}")
     if name in _module_paths.PATHS:
         return _module_paths.PATHS[name]
     module = _late_names.get(name)
     if module is None:
         value = _builtins.python_function(name) or _struct.library_struct(name)
     else:
-        value = getattr(_importlib.import_module(module), name)
+        value = getattr(_import_module(module), name)
     if value is None:
         raise AttributeError(f"module 'warp' has no attribute '{name}'")
     setattr(_sys.modules["warp"], name, value)

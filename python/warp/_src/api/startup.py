@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from warp import _weft
+from warp._src.api.native_core import Core
 from warp._src.devices.device import CPU, get_cuda_devices, get_device, get_devices, selection, synchronize_device
 from warp._src.kernels import custom_functions
 from warp._src.session import config, gpu_options, logger, settings
@@ -46,23 +47,6 @@ class Runtime:
         chosen = get_device(device)
         if config.verify_cuda and chosen.is_cuda:
             synchronize_device(chosen)
-
-
-class Core:
-    """`runtime.core`: of the native library's own functions, those that have a meaning here."""
-
-    def wp_is_cuda_enabled(self) -> bool:
-        """Whether code can be made for CUDA devices: it always can."""
-        return True
-
-    def wp_cuda_driver_version(self) -> int:
-        """The driver's newest CUDA version, such as 12040; 0 without a driver."""
-        get_cuda_devices()
-        return selection.version
-
-    def wp_cuda_device_get_count(self) -> int:
-        """How many CUDA devices there are."""
-        return len(get_cuda_devices())
 
 
 runtime: Runtime | None = None

@@ -37,6 +37,7 @@ from warp._src.arrays.struct_elements import (
     take_refs,
 )
 from warp._src.devices.device import CPU, ON_CPU, place_of
+from warp._src.values.annotation_unions import InUnions
 from warp._src.values.struct_ctypes import ArrayDescriptor
 from warp._src.values.types import class_of, type_handle, type_handle_or_none
 
@@ -46,7 +47,7 @@ _ndarray = np.ndarray
 
 
 @array_operators.with_operators
-class array(ArrayExchange):
+class array(ArrayExchange, InUnions):
     """An array of elements of one type.
 
     `data` is anything NumPy reads, another array, or None; trailing dimensions become the components of a vector or

@@ -19,6 +19,7 @@ from warp._src.arrays.array_arguments import check_device, rank_in_brackets
 from warp._src.arrays.array_operators import with_operators
 from warp._src.devices.device import MemoryKind
 from warp._src.values import struct
+from warp._src.values.annotation_unions import InUnions
 from warp._src.values.struct_ctypes import ArrayDescriptor
 
 _INT32 = _weft.type_scalar("int32")
@@ -45,7 +46,7 @@ def _index_array(value: Any) -> array:
 
 
 @with_operators
-class indexedarray:
+class indexedarray(InUnions):
     """Elements of `data` picked by `indices`; with a dtype only, an annotation."""
 
     _wp_indexed_ = True
@@ -77,6 +78,10 @@ class indexedarray:
         self.indices = [None if i is None else _index_array(i) for i in given]
         self.dtype, self.ndim = data.dtype, data.ndim
         self.shape = tuple(n if i is None else i.size for n, i in zip(data.shape, self.indices))
+
+    @property
+    def _valid(self) -> bool:
+        return self.data is not None
 
     @property
     def size(self) -> int:

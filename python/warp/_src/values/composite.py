@@ -138,7 +138,8 @@ def component_numbers(value: Any) -> list | None:
         return None
     if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
         return np.asarray(value).ravel().tolist()
-    return list(value) if isinstance(value, Iterable) else None
+    in_turn = isinstance(value, Iterable) or (hasattr(value, "__len__") and hasattr(value, "__getitem__"))
+    return list(value) if in_turn else None  # classes of other languages often have length and items alone
 
 
 def position_of(key: Any, count: int, what: str, wanted: str = "int or slice") -> int:

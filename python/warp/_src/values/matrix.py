@@ -189,7 +189,7 @@ def matrix(shape: tuple[Any, Any], dtype: Any) -> type[Matrix]:
 def _make(handle: _weft.Type) -> type:
     rows, cols, suffix = handle.rows, handle.cols, SUFFIXES.get(handle.scalar)
     name = "mat_t"
-    if suffix and 2 <= rows <= 4 and 2 <= cols <= 4:
+    if rows == cols and 2 <= rows <= 4 and handle.scalar in ("float16", "float32", "float64"):
         name = f"mat{rows}{cols}{suffix}"
     elif rows == cols == 6 and handle.scalar in ("float16", "float32", "float64"):
         name = f"spatial_matrix{suffix}"

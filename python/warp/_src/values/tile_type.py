@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from warp._src.values.annotation_unions import InUnions
+
 __all__ = ["tile", "tile_stack"]
 
 
-class tile:
+class tile(InUnions):
     """The type of a tile: values of one type in a constant shape that the threads of a block hold together.
 
     `wp.tile[float, 16, 16]` and `wp.tile(dtype=float, shape=(16, 16))` annotate parameters of functions. What is left out may
@@ -48,7 +50,7 @@ class tile:
         return f"tile(dtype={dtype}, shape={self.shape})"
 
 
-class tile_stack:
+class tile_stack(InUnions):
     """The type of a stack that the threads of a block share: `wp.tile_stack(capacity=8, dtype=int)` annotates parameters of
     functions. In kernels it makes one.
     """
