@@ -35,6 +35,7 @@ LATE = {
     ("algorithms.matmul", "algorithms.device_kernels"): _GPU,
     ("algorithms.matmul", "algorithms.device_matmul"): _GPU,
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
+    ("api.native_core", "algorithms.array_algorithms"): _RARE,
     ("interop.jax_kernel", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
     ("interop.jax_callable", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
 }

@@ -11,8 +11,10 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from warp._src.arrays.array import array
 from warp._src.devices.device import CPU, get_cuda_devices, get_device, selection
 from warp._src.values import types as wt
+from warp._src.values.builtins import python_function
 
 _BUILTIN = "wp_builtin_"
 _SUMS_OF_PRODUCTS = {"float": "float32", "double": "float64"}
@@ -37,12 +39,10 @@ def _put(place: Any, value: Any) -> None:
 
 def _builtin(name: str) -> Callable | None:
     """The builtin whose name and types of arguments a name holds: the shortest name that leaves nothing but types."""
-    import warp
-
     parts = name.removeprefix(_BUILTIN).split("_")
     for length in range(1, len(parts)):
-        called = getattr(warp, "_".join(parts[:length]), None)
-        types = _types_named("_".join(parts[length:])) if callable(called) else None
+        called = python_function("_".join(parts[:length]))
+        types = _types_named("_".join(parts[length:])) if called is not None else None
         if types is not None:
             return _by_reference(name, called, types)
     return None
@@ -71,7 +71,6 @@ def _array_inner(scalar: str, on_host: bool) -> Callable:
 
     def call(a: int, b: int, out: int, count: int, stride_a: int, stride_b: int, length: int) -> None:
         from warp._src.algorithms.array_algorithms import array_inner
-        from warp._src.arrays.array import array
 
         device = CPU if on_host else get_device("cuda")
         number = getattr(wt, scalar)
