@@ -18,7 +18,15 @@ bool is_float(const Value* value) { return value->type->is_numeric() && value->t
 class Contractor {
  public:
   Contractor(ir::Function& function, const std::unordered_set<const Value*>& unfused)
-      : function_(function), unfused_(unfused), uses_(analysis::use_counts(function)), rewriter_(function) {}
+      : function_(function), unfused_(unfused), uses_(analysis::use_counts(function)), rewriter_(function) {
+    std::vector<std::uint32_t> sums(uses_.size());
+    only_summed_.resize(uses_.size());
+    ir::walk(*function.body, [&](const Op& op) {
+      if (!is_sum(op) || op.operand(0) == op.operand(1)) return;
+      for (std::size_t k = 0; k < 2; ++k) ++sums[op.operand(k)->id];
+    });
+    for (std::size_t id = 0; id < sums.size(); ++id) only_summed_[id] = sums[id] && sums[id] == uses_[id];
+  }
 
   bool run() {
     rewriter_.run(*function_.body, [&](Op& op) { visit(op); });
@@ -34,7 +42,7 @@ class Contractor {
       changed_ = true;
       return;
     }
-    if ((op.code != OpCode::add && op.code != OpCode::sub) || !is_float(op.result())) return;
+    if (!is_sum(op) || op.operand(0) == op.operand(1)) return;
     if (unfused_.contains(op.result())) return;
     // Left before right: a rule that depends on nothing but the IR, so that every target and lane count fuses the same
     // ones. Which one is no matter of precision.
@@ -59,17 +67,22 @@ class Contractor {
     fused->name = op.result()->name;
     rewriter_.replace(op.result(), fused);
     ir::remove_op(&op);
-    // Its one use is gone, and leaving it would make dce count for the bits' sake.
-    ir::remove_op(&product);
+    // Without a use left it goes too: leaving it would make dce count for the bits' sake.
+    if (--uses_[product.result()->id] == 0) ir::remove_op(&product);
     changed_ = true;
   }
 
+  static bool is_sum(const Op& op) {
+    return (op.code == OpCode::add || op.code == OpCode::sub) && is_float(op.result());
+  }
+
   bool is_product(const Value* value) const {
-    // Used once: a product that is also wanted on its own would be computed twice, rounded differently. Values made by
-    // this run have larger ids; none of them is a product.
+    // Used by sums only: a product that is also wanted on its own (x − floor(x)) would be there twice, rounded differently.
+    // Of several sums each is fused, so that what a sum rounds to does not depend on who else wants its product. Values made
+    // by this run have larger ids; none of them is a product.
     return value->kind == ir::ValueKind::result &&
-           (value->op->code == OpCode::mul || value->op->code == OpCode::scale) && value->id < uses_.size() &&
-           uses_[value->id] == 1;
+           (value->op->code == OpCode::mul || value->op->code == OpCode::scale) && value->id < only_summed_.size() &&
+           only_summed_[value->id];
   }
 
   Value* negated(ir::Builder& builder, Value* value) {
@@ -81,6 +94,7 @@ class Contractor {
   ir::Function& function_;
   const std::unordered_set<const Value*>& unfused_;
   std::vector<std::uint32_t> uses_;
+  std::vector<bool> only_summed_;  // by value id: used by sums, and by nothing else
   ir::Rewriter rewriter_;
   bool changed_ = false;
 };

@@ -19,10 +19,14 @@ def closest_point_edge_edge(p1, q1, p2, q2, epsilon):
         if e <= epsilon:
             s = clamp(-c / a, 0.0, 1.0)
         else:
+            # The square of the cross product is a * e - b * b without its cancellation, and so is what it divides. Edges
+            # whose directions differ by no more than some roundings are parallel: of all nearest pairs, that of p1 is given.
             b = dot(d1, d2)
-            denominator = a * e - b * b
-            if denominator != 0:
-                s = clamp((b * f - c * e) / denominator, 0.0, 1.0)
+            across = cross(d1, d2)
+            denominator = dot(across, across)
+            rounding = 3 * (type(a)(4) / 3 - 1) - 1  # 2^-23 in float32, -2^-52 in float64
+            if denominator > 16 * rounding * rounding * a * e:
+                s = clamp(dot(across, cross(d2, r)) / denominator, 0.0, 1.0)
             t = (b * s + f) / e
             if t < 0:
                 t = type(a)(0)

@@ -52,6 +52,35 @@ def test_closest_points_of_edges(scalar: type) -> None:
 
 
 @scalars
+def test_parallel_edges_give_the_pair_of_the_first_point(scalar: type) -> None:
+    """Directions that agree up to rounding are parallel, whatever is left of a difference of products: the pair is that of
+    p1, or of an end if p1 has none across."""
+    rng = np.random.default_rng(6)
+    direction, offset = rng.normal(size=(2, 200, 3))
+    offset -= direction * np.sum(direction * offset, axis=1, keepdims=True) / np.sum(direction**2, axis=1, keepdims=True)
+    start = rng.uniform(-0.7, 0.7, (200, 1))
+    points = np.stack([0 * direction, direction, offset + (start - 0.25) * direction, offset + (start + 0.75) * direction], axis=1)
+    s, t, distance = edges(rounded(points, scalar), 1e-12, scalar).T
+    start = start[:, 0]
+    across = (start - 0.25 < -0.01) & (start + 0.75 > 0.01)  # p1 has a point across
+    assert across.sum() > 50 and (~across).sum() > 50
+    assert (s[across] == 0).all()
+    np.testing.assert_allclose(t[across], 0.25 - start[across], atol=TOLERANCE[scalar])
+    np.testing.assert_allclose(distance, np.linalg.norm(offset, axis=1), atol=TOLERANCE[scalar])
+    beyond = start - 0.25 > 0.01
+    assert (t[beyond] == 0).all()
+    np.testing.assert_allclose(s[beyond], start[beyond] - 0.25, atol=TOLERANCE[scalar])
+
+
+@scalars
+def test_nearly_parallel_edges_are_as_near_as_they_are(scalar: type) -> None:
+    angle = 2e-3 if scalar is wp.float32 else 1e-6
+    points = np.array([[[-1, 0, 0], [1, 0, 0], [-1, -angle, 0.5], [1, angle, 0.5]]])
+    s, t, distance = edges(points, 1e-12, scalar)[0]
+    assert abs(s - 0.5) < 1e-3 and abs(t - 0.5) < 1e-3 and abs(distance - 0.5) < TOLERANCE[scalar]
+
+
+@scalars
 def test_short_edges_are_points(scalar: type) -> None:
     points = np.array([[[0, 0, 0], [0.5, 0, 0], [2, 0, 1], [2, 0, -1]], [[2, 0, 1], [2, 0, -1], [0, 0, 0], [0.5, 0, 0]]])
     np.testing.assert_allclose(edges(points, 0.1, scalar), [[1, 0.5, 1.5], [0.5, 1, 1.5]], atol=TOLERANCE[scalar])

@@ -412,3 +412,40 @@ def test_any_means_several_results_too(device: wp.Device) -> None:
     out = wp.zeros(1, device=device)
     wp.launch(take_halves, 1, [out], device=device)
     assert out.numpy()[0] == 7.5
+
+
+@wp.func
+def between(a: wp.vec3, b: wp.vec3, s: float):
+    return a + (b - a) * s
+
+
+@wp.kernel
+def moved_by(now: wp.array(dtype=wp.vec3), before: wp.array(dtype=wp.vec3), s: float, out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    along = now[i + 1] - now[i]
+    apart = now[i] - now[0] + along * s  # the product has a second sum here, and none below
+    here = now[i] + along * s
+    out[i] = here - between(before[i], before[i + 1], s) + 0.0 * apart
+
+
+def test_the_same_text_gives_the_same_bits(device: wp.Device) -> None:
+    """Sums are fused with their products whoever else has these: what did not move has moved by zero."""
+    points = np.random.default_rng(3).normal(size=(65, 3)).astype(np.float32)
+    now, before = (wp.array(points, dtype=wp.vec3, device=device) for _ in range(2))
+    out = wp.zeros(64, dtype=wp.vec3, device=device)
+    wp.launch(moved_by, 64, [now, before, 0.37, out], device=device)
+    assert not out.numpy().any()
+
+
+@wp.kernel
+def rests(x: wp.array(dtype=float), scale: float, out: wp.array(dtype=float)):
+    i = wp.tid()
+    y = x[i] * scale
+    out[i] = y - wp.floor(y)
+
+
+def test_rests_are_never_negative(device: wp.Device) -> None:
+    x = np.arange(1, 4097, dtype=np.float32) / np.float32(3.0)
+    out = wp.zeros(4096, device=device)
+    wp.launch(rests, 4096, [wp.array(x, device=device), 3.0, out], device=device)
+    assert out.numpy().min() >= 0.0 and out.numpy().max() < 1.0

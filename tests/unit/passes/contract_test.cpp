@@ -40,6 +40,14 @@ TEST(Contract, ProductsWithOtherUsesAndIntegersStay) {
   check(text, text);
 }
 
+TEST(Contract, AProductOfSeveralSumsFusesIntoEach) {
+  check("%1 = mul %a, %b\n%2 = add %1, %a\n%3 = sub %b, %1\nstore %x[0i32], %2\nstore %x[1i32], %3",
+        "%2 = fma %a, %b, %a\n%n1 = neg %a\n%3 = fma %n1, %b, %b\nstore %x[0i32], %2\nstore %x[1i32], %3");
+  // Where another product stands left of it, it is wanted as it is, and there for that.
+  check("%1 = mul %a, %b\n%2 = mul %b, %b\n%3 = add %2, %1\n%4 = add %1, %a\nstore %x[0i32], %3\nstore %x[1i32], %4",
+        "%1 = mul %a, %b\n%3 = fma %b, %b, %1\n%4 = fma %a, %b, %a\nstore %x[0i32], %3\nstore %x[1i32], %4");
+}
+
 TEST(Contract, CompositesScalesAndWholeProducts) {
   check(
       "%v = splat vec<f32,3>, %a\n%1 = scale %v, %b\n%2 = add %1, %v\n%3 = scale %2, %a\n%4 = sub %v, %3\n"
