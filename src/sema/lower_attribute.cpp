@@ -57,6 +57,16 @@ Entity FunctionLowering::attribute_of(const Entity& object, const AttributeExpr&
   return no_attribute(describe(object), expr);
 }
 
+std::optional<Entity> FunctionLowering::bound_of_object(const AttributeExpr& expr) {
+  if (!reads_bounds_) return std::nullopt;
+  try {
+    auto symbol = scope_->eval_static(to_source(expr), {});
+    if (symbol && symbol->kind == Symbol::Kind::constant) return from_symbol(*symbol, expr);
+  } catch (const StaticError&) {  // it has no such attribute, or one that is no constant
+  }
+  return std::nullopt;
+}
+
 Entity FunctionLowering::no_attribute(const std::string& what, const AttributeExpr& expr, std::string cure) {
   return fail(DiagCode::unknown_attribute, expr, "`" + std::string(expr.name) + "` is not an attribute of " + what,
               std::move(cure));

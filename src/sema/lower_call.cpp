@@ -199,8 +199,11 @@ Entity FunctionLowering::lower_call(const CallExpr& expr) {
   std::vector<Argument> args;
   const std::size_t lent = lent_.size();
   const bool outer = std::exchange(lends_, callee.kind == Entity::Kind::functions);
+  const bool is_range = callee.kind == Entity::Kind::builtin && callee.symbol->text == "range";
+  const bool outer_bounds = std::exchange(reads_bounds_, is_range);
   bool ok = lower_arguments(expr, takes_references(callee), args);
   lends_ = outer;
+  reads_bounds_ = outer_bounds;
   lendable_ = nullptr;
   if (callee.is_error() || !ok) {
     lent_.resize(lent);

@@ -7,7 +7,10 @@ using namespace syntax;
 
 Entity FunctionLowering::lower_expr(const Expr& expr) {
   Entity entity = lower_any(expr);
-  return entity.kind == Entity::Kind::other ? foreign_value(entity, expr) : entity;
+  if (entity.kind != Entity::Kind::other) return entity;
+  if (const auto* member = expr.as_if<AttributeExpr>())
+    if (auto bound = bound_of_object(*member)) return *bound;
+  return foreign_value(entity, expr);
 }
 
 Entity FunctionLowering::foreign_value(const Entity& entity, const Node& at_node) {

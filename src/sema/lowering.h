@@ -377,6 +377,8 @@ class FunctionLowering {
   Entity attribute_of(const Entity& object, const syntax::AttributeExpr& expr);
   Entity value_attribute(Entity object, const syntax::AttributeExpr& expr);
   Entity type_attribute(const builtins::Pattern& type, const syntax::AttributeExpr& expr);
+  /// A number that an outer object has, where the bounds of a loop are read: range(self.count).
+  std::optional<Entity> bound_of_object(const syntax::AttributeExpr& expr);
   Entity no_attribute(const std::string& what, const syntax::AttributeExpr& expr, std::string cure = {});
 
   // further expressions
@@ -533,6 +535,7 @@ class FunctionLowering {
   int region_depth_ = 0;                            // regions around the place where operations go
   bool too_deep_ = false;                           // that there are too many was reported
   bool lends_ = false;                              // the call whose arguments are lowered is one of a function
+  bool reads_bounds_ = false;                       // … is range(…): numbers of outer objects are constants there
   const syntax::Expr* lendable_ = nullptr;          // the argument of such a call that is lowered next
   std::vector<std::pair<Place, ir::Value*>> lent_;  // variables in memory, and where, until a call returns
   int tid_arity_ = 1;                               // set by an unpacking assignment around tid()

@@ -86,3 +86,43 @@ def test_what_kernels_mean() -> None:
     assert meaning(a_closure) == (True, "inner=('float', 4.0)")
     variable, text = meaning(a_function)
     assert variable and text.startswith("scaled=") and "step_size=('float', 2.0)" in text
+
+
+class Grid:
+    """An object with numbers, as programs keep them."""
+
+    def __init__(self, count: int) -> None:
+        self.sizes = types.SimpleNamespace(count=count, half=count / 2)
+
+
+def filler(self: Grid):
+    @wp.kernel
+    def fill(out: wp.array(dtype=int)):
+        for i in range(self.sizes.count):
+            out[i] = i + 1
+
+    return fill
+
+
+def test_bounds_of_loops_are_numbers_of_objects(device):
+    for count in (2, 5, 3):
+        out = wp.zeros(6, dtype=int, device=device)
+        wp.launch(filler(Grid(count)), 1, [out], device=device)
+        assert out.numpy().tolist() == [*range(1, count + 1), *[0] * (6 - count)]
+
+
+def test_numbers_of_objects_are_no_values(device):
+    grid = Grid(3)
+
+    @wp.kernel
+    def read(out: wp.array(dtype=int)):
+        out[0] = grid.sizes.count
+
+    @wp.kernel
+    def loop(out: wp.array(dtype=int)):
+        for i in range(grid.sizes.nothing):
+            out[i] = 1
+
+    for kernel in (read, loop):
+        with pytest.raises(TypeError, match="Invalid external reference type"):
+            wp.launch(kernel, 1, [wp.zeros(3, dtype=int, device=device)], device=device)

@@ -376,6 +376,10 @@ class FunctionResolver:
                     answer, value = inside.lookup(attribute), getattr(value, attribute, None)
             except Exception:  # a launch that needs it says so
                 continue
+            if answer and answer[0] == "other" and isinstance(value, int):  # a bound, maybe: range(self.count)
+                variable = True
+                texts.append(f"{'.'.join(path)}={int(value)}")
+                continue
             if not answer or answer[0] not in ("int", "float", "bool", "str", "typed", "type", "functions"):
                 continue
             if len(path) > 1:  # objects belong to the program while it runs; modules, classes and enums stay as they are
