@@ -6,6 +6,8 @@
 // A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
 // costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
 // body only (has_whole_body), then with all W lanes.
+#include <bit>
+
 #include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
@@ -14,6 +16,9 @@
 namespace weft::codegen {
 
 namespace {
+
+/// Measured on a Neoverse V1 with rays of 64 samples through a volume: 8 strands are 1.2 times as fast as one, 4 are 1.1 times.
+constexpr std::uint64_t kStrands = 8, kApart = 64;
 
 /// Scalar state of the loop over threads: the linear index and, beyond rank 1, the coordinates of lane 0.
 struct Position {
@@ -44,6 +49,7 @@ class KernelFrame {
         dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
                                              llvm::Align(8)));
     if (unit_.lanes == 1) {
+      if (unit_.options.lanes == 0 && unit_.options.order == ThreadOrder::any && weaves_threads(kernel_)) begin_weaving();
       loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
     } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
@@ -113,6 +119,25 @@ class KernelFrame {
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     turns_ = e.begin_turns(b_.getInt32(runtime::kTurnsBetweenQuestions));
+  }
+
+  /// From here on one_lane goes through blocks of threads column by column: kStrands threads that are kApart apart, then those
+  /// next to them. What is left behind the last whole block comes in order.
+  void begin_weaving() {
+    llvm::Value* count = b_.CreateSub(end_, begin_);
+    woven_ = b_.CreateAnd(count, b_.getInt64(~std::uint64_t(kStrands * kApart - 1)));
+  }
+
+  /// The thread whose turn it is when so many have run.
+  Position woven(const Position& here) {
+    llvm::Value* run = b_.CreateSub(here.linear, begin_);
+    const auto bits = [&](llvm::Value* value, std::uint64_t mask) { return b_.CreateAnd(value, b_.getInt64(mask)); };
+    llvm::Value* block = bits(run, ~std::uint64_t(kStrands * kApart - 1));
+    llvm::Value* column = bits(b_.CreateLShr(run, b_.getInt64(std::countr_zero(kStrands))), kApart - 1);
+    llvm::Value* row = b_.CreateShl(bits(run, kStrands - 1), b_.getInt64(std::countr_zero(kApart)));
+    llvm::Value* turned = b_.CreateOr(block, b_.CreateOr(row, column));
+    llvm::Value* which = b_.CreateSelect(b_.CreateICmpSLT(run, woven_), turned, run);
+    return {b_.CreateAdd(begin_, which), {}};
   }
 
   /// Coordinates from the linear index, by division: once for a chunk. From then on they are advanced.
@@ -190,7 +215,8 @@ class KernelFrame {
     b_.SetInsertPoint(e.b.GetInsertBlock());
   }
 
-  llvm::Value* one_lane(const Position& here) {
+  llvm::Value* one_lane(const Position& at) {
+    const Position here = woven_ ? woven(at) : at;
     llvm::SmallVector<Part, 4> tids;
     if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32)});
     for (llvm::Value* v : here.at) tids.push_back({b_.CreateTrunc(v, unit_.i32)});
@@ -331,6 +357,7 @@ class KernelFrame {
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
   llvm::Value* turns_ = nullptr;  // see ThreadInfo
   llvm::BasicBlock* stopped_ = nullptr;
+  llvm::Value* woven_ = nullptr;      // so many threads of the chunk come in another order; null: none
   llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;
