@@ -113,10 +113,43 @@ def _texture_weighed1(texture: uint64, u: float, lod: float, weights):
     return _texture_sum(_texture_exact1(texture, u, lod, weights), weights)
 
 
-def _texture_quick1_gradient(texture, u, lod, like, adj):
+def _texture_slopes1(texture: uint64, u: float, lod: float, adj):
     slopes = grad(_texture_weighed1)(texture, u, lod, adj)
-    adjoint[u] += slopes[1]
-    adjoint[lod] += slopes[2]
+    return slopes[1], slopes[2]
+
+
+# The same for what most textures are, made of texels that have no gradient: short enough to stand in a kernel itself.
+def _texture_still_corners1(object: uint64, x0: uint32, x1: uint32, like):
+    return (
+        _texture_part(_texture_read("float", object, int(x0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), 0.0), like),
+    )
+
+
+def _texture_still_corners1_gradient(object, x0, x1, like, adj_a, adj_b):
+    pass
+
+
+def _texture_still_weighed1(texture: uint64, u: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    a, b = _texture_still_corners1(_fixed(level, uint64)[0], x0, x1, weights)
+    return _texture_sum(_texture_blend1(a, b, part_x), weights)
+
+
+def _texture_quick1_gradient(texture, u, lod, like, adj):
+    if _texture_flag(texture, _PLAIN):
+        if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0):
+            slopes = grad(_texture_still_weighed1)(texture, u, adj)
+            adjoint[u] += slopes[1]
+        else:
+            slope_u, slope_lod = _texture_slopes1(texture, u, lod, adj)
+            adjoint[u] += slope_u
+            adjoint[lod] += slope_lod
+    else:
+        slope_u, slope_lod = _texture_slopes1(texture, u, lod, adj)
+        adjoint[u] += slope_u
+        adjoint[lod] += slope_lod
 
 
 def _texture_sample1(texture_id: uint64, u: float, lod: float, like):

@@ -139,11 +139,49 @@ def _texture_weighed2(texture: uint64, u: float, v: float, lod: float, weights):
     return _texture_sum(_texture_exact2(texture, u, v, lod, weights), weights)
 
 
-def _texture_quick2_gradient(texture, u, v, lod, like, adj):
+def _texture_slopes2(texture: uint64, u: float, v: float, lod: float, adj):
     slopes = grad(_texture_weighed2)(texture, u, v, lod, adj)
-    adjoint[u] += slopes[1]
-    adjoint[v] += slopes[2]
-    adjoint[lod] += slopes[3]
+    return slopes[1], slopes[2], slopes[3]
+
+
+# The same for what most textures are, made of texels that have no gradient: short enough to stand in a kernel itself.
+def _texture_still_corners2(object: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, like):
+    return (
+        _texture_part(_texture_read("float", object, int(x0), int(y0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y1), 0.0), like),
+    )
+
+
+def _texture_still_corners2_gradient(object, x0, x1, y0, y1, like, adj_a, adj_b, adj_c, adj_d):
+    pass
+
+
+def _texture_still_weighed2(texture: uint64, u: float, v: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    a, b, c, d = _texture_still_corners2(_fixed(level, uint64)[0], x0, x1, y0, y1, weights)
+    return _texture_sum(_texture_blend2(a, b, c, d, part_x, part_y), weights)
+
+
+def _texture_quick2_gradient(texture, u, v, lod, like, adj):
+    if _texture_flag(texture, _PLAIN):
+        if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0):
+            slopes = grad(_texture_still_weighed2)(texture, u, v, adj)
+            adjoint[u] += slopes[1]
+            adjoint[v] += slopes[2]
+        else:
+            slope_u, slope_v, slope_lod = _texture_slopes2(texture, u, v, lod, adj)
+            adjoint[u] += slope_u
+            adjoint[v] += slope_v
+            adjoint[lod] += slope_lod
+    else:
+        slope_u, slope_v, slope_lod = _texture_slopes2(texture, u, v, lod, adj)
+        adjoint[u] += slope_u
+        adjoint[v] += slope_v
+        adjoint[lod] += slope_lod
 
 
 def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):

@@ -209,12 +209,57 @@ def _texture_weighed3(texture: uint64, u: float, v: float, w: float, lod: float,
     return _texture_sum(_texture_exact3(texture, u, v, w, lod, weights), weights)
 
 
-def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
+def _texture_slopes3(texture: uint64, u: float, v: float, w: float, lod: float, adj):
     slopes = grad(_texture_weighed3)(texture, u, v, w, lod, adj)
-    adjoint[u] += slopes[1]
-    adjoint[v] += slopes[2]
-    adjoint[w] += slopes[3]
-    adjoint[lod] += slopes[4]
+    return slopes[1], slopes[2], slopes[3], slopes[4]
+
+
+# The same for what most textures are, made of texels that have no gradient: short enough to stand in a kernel itself.
+def _texture_still_corners3(object: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, z0: uint32, z1: uint32, like):
+    return (
+        _texture_part(_texture_read("float", object, int(x0), int(y0), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y0), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y1), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y1), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y0), int(z1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y0), int(z1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y1), int(z1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y1), int(z1), 0.0), like),
+    )
+
+
+def _texture_still_corners3_gradient(object, x0, x1, y0, y1, z0, z1, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    pass
+
+
+def _texture_still_weighed3(texture: uint64, u: float, v: float, w: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    z0, z1, part_z = _texture_between(level, w, 2)
+    a, b, c, d, e, f, g, h = _texture_still_corners3(_fixed(level, uint64)[0], x0, x1, y0, y1, z0, z1, weights)
+    return _texture_sum(_texture_blend3(a, b, c, d, e, f, g, h, part_x, part_y, part_z), weights)
+
+
+def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
+    if _texture_flag(texture, _PLAIN):
+        if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0):
+            slopes = grad(_texture_still_weighed3)(texture, u, v, w, adj)
+            adjoint[u] += slopes[1]
+            adjoint[v] += slopes[2]
+            adjoint[w] += slopes[3]
+        else:
+            slope_u, slope_v, slope_w, slope_lod = _texture_slopes3(texture, u, v, w, lod, adj)
+            adjoint[u] += slope_u
+            adjoint[v] += slope_v
+            adjoint[w] += slope_w
+            adjoint[lod] += slope_lod
+    else:
+        slope_u, slope_v, slope_w, slope_lod = _texture_slopes3(texture, u, v, w, lod, adj)
+        adjoint[u] += slope_u
+        adjoint[v] += slope_v
+        adjoint[w] += slope_w
+        adjoint[lod] += slope_lod
 
 
 def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: float, like):

@@ -49,7 +49,8 @@ class KernelFrame {
         dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
                                              llvm::Align(8)));
     if (unit_.lanes == 1) {
-      if (unit_.options.lanes == 0 && unit_.options.order == ThreadOrder::any && weaves_threads(kernel_)) begin_weaving();
+      if (unit_.options.lanes == 0 && unit_.options.order == ThreadOrder::any && weaves_threads(kernel_))
+        begin_weaving();
       loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
     } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));

@@ -114,7 +114,8 @@ Texel texel_at(const Unit& unit, const Texels& texels, Place at) {
     if (at[k] < 0) return std::copy(std::begin(unit.shape.border), std::end(unit.shape.border), out.begin()), out;
   }
   const std::size_t bytes = number_bytes(texels.shape.format), channels = texels.shape.channels;
-  const char* from = texels.bytes.data() + std::size_t((at[2] * extents[1] + at[1]) * extents[0] + at[0]) * bytes * channels;
+  const char* from =
+      texels.bytes.data() + std::size_t((at[2] * extents[1] + at[1]) * extents[0] + at[0]) * bytes * channels;
   for (std::size_t k = 0; k < channels; ++k) out[k] = number_of(from + k * bytes, texels.shape.format);
   return out;
 }
