@@ -6,8 +6,6 @@
 // A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
 // costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
 // body only (has_whole_body), then with all W lanes.
-#include <bit>
-
 #include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
@@ -17,8 +15,8 @@ namespace weft::codegen {
 
 namespace {
 
-/// Measured on a Neoverse V1 with rays of 64 samples through a volume: 8 strands are 1.2 times as fast as one, 4 are 1.1 times.
-constexpr std::uint64_t kStrands = 8, kApart = 64;
+/// So many threads wait for memory at a time, and lie so far apart; see docs/design/codegen.md, "Woven threads".
+constexpr std::int64_t kStrands = 8, kApart = 64;
 
 /// Scalar state of the loop over threads: the linear index and, beyond rank 1, the coordinates of lane 0.
 struct Position {
@@ -50,8 +48,9 @@ class KernelFrame {
                                              llvm::Align(8)));
     if (unit_.lanes == 1) {
       if (unit_.options.lanes == 0 && unit_.options.order == ThreadOrder::any && weaves_threads(kernel_))
-        begin_weaving();
-      loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
+        woven_loop();
+      else
+        loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
     } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
       llvm::Value* count = b_.CreateSub(end_, begin_);
@@ -122,23 +121,44 @@ class KernelFrame {
     turns_ = e.begin_turns(b_.getInt32(runtime::kTurnsBetweenQuestions));
   }
 
-  /// From here on one_lane goes through blocks of threads column by column: kStrands threads that are kApart apart, then those
-  /// next to them. What is left behind the last whole block comes in order.
-  void begin_weaving() {
-    llvm::Value* count = b_.CreateSub(end_, begin_);
-    woven_ = b_.CreateAnd(count, b_.getInt64(~std::uint64_t(kStrands * kApart - 1)));
-  }
-
-  /// The thread whose turn it is when so many have run.
-  Position woven(const Position& here) {
-    llvm::Value* run = b_.CreateSub(here.linear, begin_);
-    const auto bits = [&](llvm::Value* value, std::uint64_t mask) { return b_.CreateAnd(value, b_.getInt64(mask)); };
-    llvm::Value* block = bits(run, ~std::uint64_t(kStrands * kApart - 1));
-    llvm::Value* column = bits(b_.CreateLShr(run, b_.getInt64(std::countr_zero(kStrands))), kApart - 1);
-    llvm::Value* row = b_.CreateShl(bits(run, kStrands - 1), b_.getInt64(std::countr_zero(kApart)));
-    llvm::Value* turned = b_.CreateOr(block, b_.CreateOr(row, column));
-    llvm::Value* which = b_.CreateSelect(b_.CreateICmpSLT(run, woven_), turned, run);
-    return {b_.CreateAdd(begin_, which), {}};
+  /// Runs blocks of threads column by column: kStrands threads that are kApart apart, then those next to them. What is left
+  /// behind the last whole block comes in order. A turn costs what one of a plain loop does: only after each column it is asked
+  /// where to go on.
+  void woven_loop() {
+    constexpr std::int64_t kBlock = kStrands * kApart;
+    llvm::Value* whole = b_.CreateAnd(b_.CreateSub(end_, begin_), b_.getInt64(std::uint64_t(-kBlock)));
+    llvm::Value* whole_end = b_.CreateAdd(begin_, whole);
+    llvm::Value *apart = b_.getInt64(kApart), *one = b_.getInt64(1);
+    // From a place on: the distance of threads, and where their column ends.
+    const auto step_at = [&](llvm::Value* at) { return b_.CreateSelect(b_.CreateICmpSLT(at, whole_end), apart, one); };
+    const auto end_at = [&](llvm::Value* at) {
+      return b_.CreateSelect(b_.CreateICmpSLT(at, whole_end), b_.CreateAdd(at, b_.getInt64(kBlock)), end_);
+    };
+    llvm::Value *first_step = step_at(begin_), *first_end = end_at(begin_);
+    const auto block = [&](const char* name) { return llvm::BasicBlock::Create(unit_.context, name, function_); };
+    llvm::BasicBlock *column = block("column"), *thread = block("thread"), *next_column = block("column.next"),
+                     *exit = block("threads.done"), *before = b_.GetInsertBlock();
+    b_.CreateCondBr(b_.CreateICmpSLT(begin_, end_), column, exit);
+    b_.SetInsertPoint(column);
+    llvm::PHINode *top = phi(begin_, before), *step = phi(first_step, before), *end = phi(first_end, before);
+    b_.CreateBr(thread);
+    b_.SetInsertPoint(thread);
+    llvm::PHINode* here = phi(top, column);
+    one_lane({here, {}});
+    llvm::Value* next = b_.CreateAdd(here, step);
+    here->addIncoming(next, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(next, end), thread, next_column);
+    b_.SetInsertPoint(next_column);
+    llvm::Value* beside = b_.CreateAdd(top, one);
+    llvm::Value* in_block = b_.CreateICmpSLT(beside, b_.CreateSub(end, b_.getInt64(kBlock - kApart)));
+    llvm::Value* woven = b_.CreateICmpNE(step, one);
+    llvm::Value* to = b_.CreateSelect(in_block, beside, end);
+    top->addIncoming(to, next_column);
+    step->addIncoming(b_.CreateSelect(in_block, step, step_at(end)), next_column);
+    end->addIncoming(b_.CreateSelect(in_block, end, end_at(end)), next_column);
+    // Threads in order are the last ones.
+    b_.CreateCondBr(b_.CreateAnd(woven, b_.CreateICmpSLT(to, end_)), column, exit);
+    b_.SetInsertPoint(exit);
   }
 
   /// Coordinates from the linear index, by division: once for a chunk. From then on they are advanced.
@@ -216,8 +236,7 @@ class KernelFrame {
     b_.SetInsertPoint(e.b.GetInsertBlock());
   }
 
-  llvm::Value* one_lane(const Position& at) {
-    const Position here = woven_ ? woven(at) : at;
+  llvm::Value* one_lane(const Position& here) {
     llvm::SmallVector<Part, 4> tids;
     if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32)});
     for (llvm::Value* v : here.at) tids.push_back({b_.CreateTrunc(v, unit_.i32)});
@@ -358,7 +377,6 @@ class KernelFrame {
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
   llvm::Value* turns_ = nullptr;  // see ThreadInfo
   llvm::BasicBlock* stopped_ = nullptr;
-  llvm::Value* woven_ = nullptr;      // so many threads of the chunk come in another order; null: none
   llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;

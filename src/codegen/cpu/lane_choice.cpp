@@ -253,7 +253,8 @@ bool keeps_to_itself(const ir::Function& function, bool is_kernel, std::unordere
 bool has_own_loops(const ir::Function& kernel) {
   bool own = false;
   each_op(*kernel.body, [&](const Op& op) {
-    if (op.code == OpCode::for_ || op.code == OpCode::while_) own = own || op.loc.file == kernel.loc.file;
+    if (op.code == OpCode::for_ || op.code == OpCode::while_)
+      own = own || (op.loc.file && op.loc.file == kernel.loc.file);
   });
   return own;
 }
@@ -324,7 +325,7 @@ int wide_lanes(const ir::Function& kernel, int natural) {
 bool weaves_threads(const ir::Function& kernel) {
   std::unordered_set<const ir::Function*> sampling, writing;
   return kernel.form.rank == 1 && kernel.form.no_overlap && reaches_objects(kernel, HandleKind::volume, sampling) &&
-         keeps_to_itself(kernel, true, writing);
+         keeps_to_itself(kernel, true, writing) && !has_own_loops(kernel);
 }
 
 bool has_whole_body(const ir::Function& kernel) {
