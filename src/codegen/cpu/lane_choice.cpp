@@ -323,9 +323,12 @@ int wide_lanes(const ir::Function& kernel, int natural) {
 }
 
 bool weaves_threads(const ir::Function& kernel) {
+  constexpr std::uint64_t kMostWeight = 128;
+  bool loops = false;
+  each_op(*kernel.body, [&](const Op& op) { loops = loops || op.code == OpCode::for_ || op.code == OpCode::while_; });
+  if (loops || kernel.form.rank != 1 || !kernel.form.no_overlap || kernel_weight(kernel) > kMostWeight) return false;
   std::unordered_set<const ir::Function*> sampling, writing;
-  return kernel.form.rank == 1 && kernel.form.no_overlap && reaches_objects(kernel, HandleKind::volume, sampling) &&
-         keeps_to_itself(kernel, true, writing) && !has_own_loops(kernel);
+  return reaches_objects(kernel, HandleKind::volume, sampling) && keeps_to_itself(kernel, true, writing);
 }
 
 bool has_whole_body(const ir::Function& kernel) {
