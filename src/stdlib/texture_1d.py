@@ -113,12 +113,19 @@ def _texture_weighed1(texture: uint64, u: float, lod: float, weights):
     return _texture_sum(_texture_exact1(texture, u, lod, weights), weights)
 
 
-def _texture_slopes1(texture: uint64, u: float, lod: float, adj):
+def _texture_quick1_gradient(texture, u, lod, like, adj):
     slopes = grad(_texture_weighed1)(texture, u, lod, adj)
-    return slopes[1], slopes[2]
+    adjoint[u] += slopes[1]
+    adjoint[lod] += slopes[2]
 
 
-# The same for what most textures are, made of texels that have no gradient: short enough to stand in a kernel itself.
+# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+def _texture_still1(texture: uint64, u: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    return _texture_part(_texture_read("float", object, u * scale[0], max(lod, 0.0)), like)
+
+
 def _texture_still_corners1(object: uint64, x0: uint32, x1: uint32, like):
     return (
         _texture_part(_texture_read("float", object, int(x0), 0.0), like),
@@ -137,19 +144,9 @@ def _texture_still_weighed1(texture: uint64, u: float, weights):
     return _texture_sum(_texture_blend1(a, b, part_x), weights)
 
 
-def _texture_quick1_gradient(texture, u, lod, like, adj):
-    if _texture_flag(texture, _PLAIN):
-        if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0):
-            slopes = grad(_texture_still_weighed1)(texture, u, adj)
-            adjoint[u] += slopes[1]
-        else:
-            slope_u, slope_lod = _texture_slopes1(texture, u, lod, adj)
-            adjoint[u] += slope_u
-            adjoint[lod] += slope_lod
-    else:
-        slope_u, slope_lod = _texture_slopes1(texture, u, lod, adj)
-        adjoint[u] += slope_u
-        adjoint[lod] += slope_lod
+def _texture_still1_gradient(texture, u, lod, like, adj):
+    slopes = grad(_texture_still_weighed1)(texture, u, adj)
+    adjoint[u] += slopes[1]
 
 
 def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
@@ -157,6 +154,8 @@ def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
+        if _texture_is_still(texture):
+            return _texture_still1(texture, u, lod, like)
         return _texture_quick1(texture, u, lod, like)
     if _texture_flag(texture, _PLAIN):
         return _texture_plain1(texture, u, like)

@@ -139,12 +139,20 @@ def _texture_weighed2(texture: uint64, u: float, v: float, lod: float, weights):
     return _texture_sum(_texture_exact2(texture, u, v, lod, weights), weights)
 
 
-def _texture_slopes2(texture: uint64, u: float, v: float, lod: float, adj):
+def _texture_quick2_gradient(texture, u, v, lod, like, adj):
     slopes = grad(_texture_weighed2)(texture, u, v, lod, adj)
-    return slopes[1], slopes[2], slopes[3]
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+    adjoint[lod] += slopes[3]
 
 
-# The same for what most textures are, made of texels that have no gradient: short enough to stand in a kernel itself.
+# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+def _texture_still2(texture: uint64, u: float, v: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    return _texture_part(_texture_read("float", object, u * scale[0], v * scale[1], max(lod, 0.0)), like)
+
+
 def _texture_still_corners2(object: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, like):
     return (
         _texture_part(_texture_read("float", object, int(x0), int(y0), 0.0), like),
@@ -166,22 +174,10 @@ def _texture_still_weighed2(texture: uint64, u: float, v: float, weights):
     return _texture_sum(_texture_blend2(a, b, c, d, part_x, part_y), weights)
 
 
-def _texture_quick2_gradient(texture, u, v, lod, like, adj):
-    if _texture_flag(texture, _PLAIN):
-        if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0):
-            slopes = grad(_texture_still_weighed2)(texture, u, v, adj)
-            adjoint[u] += slopes[1]
-            adjoint[v] += slopes[2]
-        else:
-            slope_u, slope_v, slope_lod = _texture_slopes2(texture, u, v, lod, adj)
-            adjoint[u] += slope_u
-            adjoint[v] += slope_v
-            adjoint[lod] += slope_lod
-    else:
-        slope_u, slope_v, slope_lod = _texture_slopes2(texture, u, v, lod, adj)
-        adjoint[u] += slope_u
-        adjoint[v] += slope_v
-        adjoint[lod] += slope_lod
+def _texture_still2_gradient(texture, u, v, lod, like, adj):
+    slopes = grad(_texture_still_weighed2)(texture, u, v, adj)
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
 
 
 def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
@@ -189,6 +185,8 @@ def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
+        if _texture_is_still(texture):
+            return _texture_still2(texture, u, v, lod, like)
         return _texture_quick2(texture, u, v, lod, like)
     if _texture_flag(texture, _PLAIN):
         return _texture_plain2(texture, u, v, like)

@@ -209,12 +209,21 @@ def _texture_weighed3(texture: uint64, u: float, v: float, w: float, lod: float,
     return _texture_sum(_texture_exact3(texture, u, v, w, lod, weights), weights)
 
 
-def _texture_slopes3(texture: uint64, u: float, v: float, w: float, lod: float, adj):
+def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
     slopes = grad(_texture_weighed3)(texture, u, v, w, lod, adj)
-    return slopes[1], slopes[2], slopes[3], slopes[4]
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+    adjoint[w] += slopes[3]
+    adjoint[lod] += slopes[4]
 
 
-# The same for what most textures are, made of texels that have no gradient: short enough to stand in a kernel itself.
+# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+def _texture_still3(texture: uint64, u: float, v: float, w: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    return _texture_part(_texture_read("float", object, u * scale[0], v * scale[1], w * scale[2], max(lod, 0.0)), like)
+
+
 def _texture_still_corners3(object: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, z0: uint32, z1: uint32, like):
     return (
         _texture_part(_texture_read("float", object, int(x0), int(y0), int(z0), 0.0), like),
@@ -241,25 +250,11 @@ def _texture_still_weighed3(texture: uint64, u: float, v: float, w: float, weigh
     return _texture_sum(_texture_blend3(a, b, c, d, e, f, g, h, part_x, part_y, part_z), weights)
 
 
-def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
-    if _texture_flag(texture, _PLAIN):
-        if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0):
-            slopes = grad(_texture_still_weighed3)(texture, u, v, w, adj)
-            adjoint[u] += slopes[1]
-            adjoint[v] += slopes[2]
-            adjoint[w] += slopes[3]
-        else:
-            slope_u, slope_v, slope_w, slope_lod = _texture_slopes3(texture, u, v, w, lod, adj)
-            adjoint[u] += slope_u
-            adjoint[v] += slope_v
-            adjoint[w] += slope_w
-            adjoint[lod] += slope_lod
-    else:
-        slope_u, slope_v, slope_w, slope_lod = _texture_slopes3(texture, u, v, w, lod, adj)
-        adjoint[u] += slope_u
-        adjoint[v] += slope_v
-        adjoint[w] += slope_w
-        adjoint[lod] += slope_lod
+def _texture_still3_gradient(texture, u, v, w, lod, like, adj):
+    slopes = grad(_texture_still_weighed3)(texture, u, v, w, adj)
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+    adjoint[w] += slopes[3]
 
 
 def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: float, like):
@@ -267,6 +262,8 @@ def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: floa
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
+        if _texture_is_still(texture):
+            return _texture_still3(texture, u, v, w, lod, like)
         return _texture_quick3(texture, u, v, w, lod, like)
     if _texture_flag(texture, _PLAIN):
         return _texture_plain3(texture, u, v, w, like)

@@ -167,7 +167,11 @@ def _volume_value(volume: uint64, i: int, j: int, k: int, like):
     known, at = _volume_at(volume, i, j, k)
     voxel = _volume_voxel(i, j, k)
     if known:
-        value = _volume_in_any(volume, _volume_entry(volume, at), voxel, like)
+        entry = _volume_entry(volume, at)
+        if _volume_is_leaf(entry):
+            value = _volume_in_leaf(volume, entry, voxel, like)
+        else:
+            value = _voxels(_volume_one_value(volume, entry), type(like))[0]
     else:
         place, in_leaf = _volume_walk(volume, i, j, k, like)
         if in_leaf:
@@ -238,17 +242,16 @@ def _volume_parts_gradient(uvw, x, y, z, adj_x, adj_y, adj_z):
 def _volume_corners(volume: uint64, at: uint32, voxel: uint32, like):
     entry = _volume_entry(volume, at)
     if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
-        place = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
-        place += uint64(_grid_layout("leaf_table", type(like))) + uint64(voxel) * uint64(_grid_layout("value_bytes", type(like)))
-        voxels = _voxels(place, type(like))
-        a = voxels[0]
-        b = voxels[1]
-        c = voxels[8]
-        d = voxels[9]
-        e = voxels[64]
-        f = voxels[65]
-        g = voxels[72]
-        h = voxels[73]
+        leaf = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
+        voxels = _voxels(leaf + uint64(_grid_layout("leaf_table", type(like))), type(like))
+        a = voxels[voxel]
+        b = voxels[voxel + uint32(1)]
+        c = voxels[voxel + uint32(8)]
+        d = voxels[voxel + uint32(9)]
+        e = voxels[voxel + uint32(64)]
+        f = voxels[voxel + uint32(65)]
+        g = voxels[voxel + uint32(72)]
+        h = voxels[voxel + uint32(73)]
     else:
         a, b, c, d, e, f, g, h = _volume_table_corners(volume, at, voxel, like)
     return a, b, c, d, e, f, g, h
@@ -280,28 +283,49 @@ def _volume_steps(volume: uint64, voxel: uint32):
     )
 
 
-# The same across leaves, and where there is none: whether there is can't be foreseen, so nothing branches on it.
+# The same across leaves, and where there is none.
 def _volume_table_corners(volume: uint64, at: uint32, voxel: uint32, like):
     x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
-    a = _volume_in_any(volume, _volume_entry(volume, at), voxel, like)
-    b = _volume_in_any(volume, _volume_entry(volume, at + to_z), voxel + z, like)
-    c = _volume_in_any(volume, _volume_entry(volume, at + to_y), voxel + y, like)
-    d = _volume_in_any(volume, _volume_entry(volume, at + to_y + to_z), voxel + y + z, like)
-    e = _volume_in_any(volume, _volume_entry(volume, at + to_x), voxel + x, like)
-    f = _volume_in_any(volume, _volume_entry(volume, at + to_x + to_z), voxel + x + z, like)
-    g = _volume_in_any(volume, _volume_entry(volume, at + to_x + to_y), voxel + x + y, like)
-    h = _volume_in_any(volume, _volume_entry(volume, at + to_x + to_y + to_z), voxel + x + y + z, like)
+    at_b = _volume_entry(volume, at + to_z)
+    at_c = _volume_entry(volume, at + to_y)
+    at_d = _volume_entry(volume, at + to_y + to_z)
+    at_e = _volume_entry(volume, at + to_x)
+    at_f = _volume_entry(volume, at + to_x + to_z)
+    at_g = _volume_entry(volume, at + to_x + to_y)
+    at_h = _volume_entry(volume, at + to_x + to_y + to_z)
+    at_a = _volume_entry(volume, at)
+    if _volume_is_leaf(at_a | at_b | at_c | at_d | at_e | at_f | at_g | at_h):
+        a = _volume_in_leaf(volume, at_a, voxel, like)
+        b = _volume_in_leaf(volume, at_b, voxel + z, like)
+        c = _volume_in_leaf(volume, at_c, voxel + y, like)
+        d = _volume_in_leaf(volume, at_d, voxel + y + z, like)
+        e = _volume_in_leaf(volume, at_e, voxel + x, like)
+        f = _volume_in_leaf(volume, at_f, voxel + x + z, like)
+        g = _volume_in_leaf(volume, at_g, voxel + x + y, like)
+        h = _volume_in_leaf(volume, at_h, voxel + x + y + z, like)
+    else:
+        a = _volume_in_any(volume, at_a, voxel, like)
+        b = _volume_in_any(volume, at_b, voxel + z, like)
+        c = _volume_in_any(volume, at_c, voxel + y, like)
+        d = _volume_in_any(volume, at_d, voxel + y + z, like)
+        e = _volume_in_any(volume, at_e, voxel + x, like)
+        f = _volume_in_any(volume, at_f, voxel + x + z, like)
+        g = _volume_in_any(volume, at_g, voxel + x + y, like)
+        h = _volume_in_any(volume, at_h, voxel + x + y + z, like)
     return a, b, c, d, e, f, g, h
 
 
-# A voxel that an entry tells of, by its place in the grid, in words: no grid with a table has more than 31 bits of them.
+# A voxel of a leaf.
+def _volume_in_leaf(volume: uint64, number: uint32, voxel: uint32, like):
+    leaf = _volume_leaf(volume, number, _grid_layout("leaf_bytes", type(like)))
+    return _voxels(leaf + uint64(_grid_layout("leaf_table", type(like))), type(like))[voxel]
+
+
+# A voxel that an entry tells of: by address, without branches.
 def _volume_in_any(volume: uint64, entry: uint32, voxel: uint32, like):
-    grid = _fixed(volume + uint64(_VOLUME_GRID), uint64)[0]
-    first = uint32((_fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0] - grid) >> uint64(2))
-    in_leaf = first + entry * (_grid_layout("leaf_bytes", type(like)) >> uint32(2))
-    in_leaf += (_grid_layout("leaf_table", type(like)) >> uint32(2)) + voxel * (_grid_layout("value_bytes", type(like)) >> uint32(2))
-    word = where(_volume_is_leaf(entry), in_leaf, entry & uint32(0x7FFFFFFF))
-    return _voxels(grid + (uint64(word) << uint64(2)), type(like))[0]
+    leaf = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
+    leaf += uint64(_grid_layout("leaf_table", type(like))) + uint64(voxel) * uint64(_grid_layout("value_bytes", type(like)))
+    return _voxels(where(_volume_is_leaf(entry), leaf, _volume_one_value(volume, entry)), type(like))[0]
 
 
 # The same without the table: each leaf, `part` on from the first, is looked for once.

@@ -151,9 +151,8 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
         # a field of the shifted prefix.
         word = at >> uint32(6)
         bit = uint64(at & uint32(63))
-        words = _fixed(leaf + uint64(_LEAF_MASK) + uint64(word << uint32(3)), uint64)
-        low = words[0]
-        high = words[1]
+        low = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
+        high = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word + uint32(1)]
         if ((low | high) & (uint64(0x303) << bit)) != uint64(0):
             shift = uint64(word * uint32(9))
             prefix = _fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0]

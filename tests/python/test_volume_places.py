@@ -143,31 +143,3 @@ def test_no_rows_at_all() -> None:
         inputs = [wp.uint64(id_), wp.array([[0.5, 0.5, 0.5]], dtype=wp.vec3), wp.zeros(0, dtype=float)]
         wp.launch(rows_at, 1, inputs, [out, found])
         assert out.numpy()[0] == -2.0 and found.numpy()[0] == -1
-
-
-@wp.kernel
-def march(volume: wp.uint64, places: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
-    n = wp.tid()
-    out[n] = wp.volume_sample_f(volume, places[n], wp.Volume.LINEAR) + float(n)
-
-
-@pytest.mark.parametrize("count", [1, 511, 512, 513, 3 * 512, 40000])
-def test_every_thread_has_its_turn(count: int) -> None:
-    """Threads that sample take turns with others that lie apart, by blocks of 512 (codegen/cpu/kernel_frame.cpp)."""
-    volume = wp.Volume(wp.array(np.frombuffer(with_values_everywhere(), np.uint8)))
-    at = np.random.default_rng(3).uniform(-12, 20, (count, 3)) + TILES[np.arange(count) // 64 % len(TILES)]
-    found = []
-    for lanes in (1, 0):  # in order, as they like
-        wp.config.cpu_lanes = lanes
-        try:
-            places = wp.array(at, dtype=wp.vec3, requires_grad=True)
-            out = wp.full(count, -1.0, dtype=float, requires_grad=True)
-            with wp.Tape() as tape:
-                wp.launch(march, count, [volume.id, places], [out])
-            tape.backward(grads={out: wp.array(np.arange(count) % 7 - 3.0, dtype=float)})
-            found.append((out.numpy(), places.grad.numpy()))
-        finally:
-            wp.config.cpu_lanes = 0
-    for one, other in zip(*found):
-        np.testing.assert_array_equal(one, other)
-    assert count == 1 or np.abs(found[0][1]).max() > 0

@@ -15,9 +15,6 @@ namespace weft::codegen {
 
 namespace {
 
-/// So many threads wait for memory at a time, and lie so far apart; see docs/design/codegen.md, "Woven threads".
-constexpr std::int64_t kStrands = 8, kApart = 64;
-
 /// Scalar state of the loop over threads: the linear index and, beyond rank 1, the coordinates of lane 0.
 struct Position {
   llvm::Value* linear = nullptr;
@@ -47,10 +44,7 @@ class KernelFrame {
         dims_.push_back(b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
                                              llvm::Align(8)));
     if (unit_.lanes == 1) {
-      if (unit_.options.lanes == 0 && unit_.options.order == ThreadOrder::any && weaves_threads(kernel_))
-        woven_loop();
-      else
-        loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
+      loop("threads", locate(begin_), end_, &KernelFrame::one_lane);
     } else if (rank_ == 1 && !kernel_.form.strided && is_light(kernel_)) {
       llvm::Value* lanes = b_.getInt64(std::uint64_t(unit_.lanes));
       llvm::Value* count = b_.CreateSub(end_, begin_);
@@ -119,46 +113,6 @@ class KernelFrame {
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     turns_ = e.begin_turns(b_.getInt32(runtime::kTurnsBetweenQuestions));
-  }
-
-  /// Runs blocks of threads column by column: kStrands threads that are kApart apart, then those next to them. What is left
-  /// behind the last whole block comes in order. A turn costs what one of a plain loop does: only after each column it is asked
-  /// where to go on.
-  void woven_loop() {
-    constexpr std::int64_t kBlock = kStrands * kApart;
-    llvm::Value* whole = b_.CreateAnd(b_.CreateSub(end_, begin_), b_.getInt64(std::uint64_t(-kBlock)));
-    llvm::Value* whole_end = b_.CreateAdd(begin_, whole);
-    llvm::Value *apart = b_.getInt64(kApart), *one = b_.getInt64(1);
-    // From a place on: the distance of threads, and where their column ends.
-    const auto step_at = [&](llvm::Value* at) { return b_.CreateSelect(b_.CreateICmpSLT(at, whole_end), apart, one); };
-    const auto end_at = [&](llvm::Value* at) {
-      return b_.CreateSelect(b_.CreateICmpSLT(at, whole_end), b_.CreateAdd(at, b_.getInt64(kBlock)), end_);
-    };
-    llvm::Value *first_step = step_at(begin_), *first_end = end_at(begin_);
-    const auto block = [&](const char* name) { return llvm::BasicBlock::Create(unit_.context, name, function_); };
-    llvm::BasicBlock *column = block("column"), *thread = block("thread"), *next_column = block("column.next"),
-                     *exit = block("threads.done"), *before = b_.GetInsertBlock();
-    b_.CreateCondBr(b_.CreateICmpSLT(begin_, end_), column, exit);
-    b_.SetInsertPoint(column);
-    llvm::PHINode *top = phi(begin_, before), *step = phi(first_step, before), *end = phi(first_end, before);
-    b_.CreateBr(thread);
-    b_.SetInsertPoint(thread);
-    llvm::PHINode* here = phi(top, column);
-    one_lane({here, {}});
-    llvm::Value* next = b_.CreateAdd(here, step);
-    here->addIncoming(next, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpSLT(next, end), thread, next_column);
-    b_.SetInsertPoint(next_column);
-    llvm::Value* beside = b_.CreateAdd(top, one);
-    llvm::Value* in_block = b_.CreateICmpSLT(beside, b_.CreateSub(end, b_.getInt64(kBlock - kApart)));
-    llvm::Value* woven = b_.CreateICmpNE(step, one);
-    llvm::Value* to = b_.CreateSelect(in_block, beside, end);
-    top->addIncoming(to, next_column);
-    step->addIncoming(b_.CreateSelect(in_block, step, step_at(end)), next_column);
-    end->addIncoming(b_.CreateSelect(in_block, end, end_at(end)), next_column);
-    // Threads in order are the last ones.
-    b_.CreateCondBr(b_.CreateAnd(woven, b_.CreateICmpSLT(to, end_)), column, exit);
-    b_.SetInsertPoint(exit);
   }
 
   /// Coordinates from the linear index, by division: once for a chunk. From then on they are advanced.

@@ -230,25 +230,6 @@ bool reaches_objects(const ir::Function& function, HandleKind kind, std::unorder
   return reaches;
 }
 
-/// Whether what a function does beside its results is done to private memory or, in a kernel, to the thread's own elements.
-bool keeps_to_itself(const ir::Function& function, bool is_kernel, std::unordered_set<const ir::Function*>& seen) {
-  if (!seen.insert(&function).second) return true;
-  if (!function.native.empty()) return false;
-  bool keeps = true;
-  each_op(*function.body, [&](const Op& op) {
-    if (op.code == OpCode::store || op.code == OpCode::atomic) {
-      const Value* index = op.num_indices == 1 ? op.operand(1) : nullptr;
-      const bool own = is_kernel && index && index->kind == ir::ValueKind::result && index->op->code == OpCode::tid;
-      keeps = keeps && (own || is_private(op.operand(0)));
-    } else if (op.code == OpCode::call) {
-      keeps = keeps && keeps_to_itself(*op.callee, false, seen);
-    } else if (op.code != OpCode::local && op.code != OpCode::prefetch) {
-      keeps = keeps && ir::effect_of(op.code) != ir::Effect::write;
-    }
-  });
-  return keeps;
-}
-
 /// Whether it has loops other than those of library functions that stand in it.
 bool has_own_loops(const ir::Function& kernel) {
   bool own = false;
@@ -320,15 +301,6 @@ int wide_lanes(const ir::Function& kernel, int natural) {
   };
   while (lanes > natural && too_many(lanes)) lanes /= 2;
   return lanes;
-}
-
-bool weaves_threads(const ir::Function& kernel) {
-  constexpr std::uint64_t kMostWeight = 128;
-  bool loops = false;
-  each_op(*kernel.body, [&](const Op& op) { loops = loops || op.code == OpCode::for_ || op.code == OpCode::while_; });
-  if (loops || kernel.form.rank != 1 || !kernel.form.no_overlap || kernel_weight(kernel) > kMostWeight) return false;
-  std::unordered_set<const ir::Function*> sampling, writing;
-  return reaches_objects(kernel, HandleKind::volume, sampling) && keeps_to_itself(kernel, true, writing);
 }
 
 bool has_whole_body(const ir::Function& kernel) {

@@ -16,11 +16,6 @@ bool is_light(const ir::Function& function);
 /// Whether it calls a function that runs lane by lane, as walks over trees do: that is where its time goes, not into masks.
 bool calls_lanewise(const ir::Function& kernel);
 
-/// Whether threads that lie apart run in turns rather than neighbours one after the other: kernels that do little but read a voxel by
-/// one lane wait for memory, neighbours often for the same, and the processor looks no further ahead than a few threads. Only where
-/// no thread touches what another one writes, so that the order can't be seen.
-bool weaves_threads(const ir::Function& kernel);
-
 /// Whether groups that lie in one row get a body of their own, without masks.
 bool has_whole_body(const ir::Function& kernel);
 

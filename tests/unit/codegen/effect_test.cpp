@@ -380,22 +380,6 @@ TEST(Effect, LanesAreChosenByPlaces) {
   EXPECT_EQ(choose_lanes(gather.kernel(), host_target()) > 1, natural > 4);
 }
 
-TEST(Effect, ThreadsThatSampleAreWoven) {
-  auto kernel = [](const std::string& body, const std::string& form = "no_overlap, rank 1") {
-    return Program("kernel @k(%id: u64, %x: array<f32,1>, %out: array<f32,1>) form(" + form +
-                   ") {\n  %i = tid 0\n  %v = load %x[%i]\n" + body + "  return\n}\n");
-  };
-  const std::string sample = "  %volume = handle(volume) %id\n", own = "  store %out[%i], %v\n";
-  EXPECT_TRUE(weaves_threads(kernel(sample + own).kernel()));
-  EXPECT_TRUE(weaves_threads(kernel(sample + "  %old = atomic add %out[%i], %v\n").kernel()));
-  // Where the order of threads may be seen, or nobody waits for memory, they come as they are.
-  EXPECT_FALSE(weaves_threads(kernel(own).kernel()));
-  EXPECT_FALSE(weaves_threads(kernel(sample + own, "rank 1").kernel()));
-  EXPECT_FALSE(weaves_threads(kernel(sample + own + "  store %out[0i32], %v\n").kernel()));
-  EXPECT_FALSE(weaves_threads(kernel(sample + own + "  %old = atomic add %out[0i32], %v\n").kernel()));
-  EXPECT_FALSE(weaves_threads(kernel(sample + own + "  print \"a\", %v\n").kernel()));
-}
-
 TEST(Effect, PrivateMemoryHasLimits) {
   auto with = [](const std::string& shape) {
     return "kernel @k(%out: array<f32,1>) form(rank 1) {\n  %i = tid 0\n  %a = local : array<f32,2> [" + shape +
