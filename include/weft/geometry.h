@@ -23,6 +23,7 @@ class HashGrid;
 class Mesh;
 }  // namespace geometry
 namespace volume {
+struct GridPlan;
 class Volume;
 }  // namespace volume
 
@@ -110,7 +111,7 @@ class Volume {
   /// A grid in an array of uint8, which is shared, not copied; it begins at a multiple of 32.
   explicit Volume(Array grid);
   /// Tiles of 8 x 8 x 8 voxels around these voxels (three int32 each), all of value `background`, of voxels as wide as
-  /// `voxel_size`.
+  /// `voxel_size`. A GPU builds its grids by itself.
   static Volume of_tiles(std::span<const std::int32_t> voxels, double voxel_size, float background,
                          const Device& device = {});
   /// An index grid of these voxels.
@@ -127,6 +128,9 @@ class Volume {
   void save(const std::string& path, bool zip = false) const;
 
  private:
+  Volume(Array grid, std::shared_ptr<volume::Volume> impl);
+  static Volume of_plan(const volume::GridPlan& plan, std::span<const std::int32_t> voxels, const Device& device);
+
   Array grid_;
   std::shared_ptr<volume::Volume> impl_;
 };

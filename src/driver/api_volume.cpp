@@ -3,7 +3,9 @@
 #include <fstream>
 
 #include "driver/api_errors.h"
+#include "driver/gpu_grids.h"
 #include "driver/program_impl.h"
+#include "driver/ready_kernels.h"
 #include "volume/grid_build.h"
 #include "volume/grid_file.h"
 #include "volume/volume.h"
@@ -42,14 +44,24 @@ Volume read(std::span<const std::byte> bytes, const std::string& source, const D
   return Volume(placed(room, device));
 }
 
-Volume build(GridType type, bool whole, std::span<const std::int32_t> voxels, double size,
-             std::span<const std::byte> background, const Device& device) {
+volume::GridPlan plan_of(GridType type, double size, std::span<const std::byte> background) {
   volume::GridPlan plan;
   plan.type = type;
-  plan.whole_tiles = whole;
+  plan.whole_tiles = type != GridType::on_index;
   plan.map = volume::grid_map({size, 0, 0, 0, size, 0, 0, 0, size}, {0, 0, 0});
   plan.background = background;
-  return Volume(placed(volume::build_grid(plan, voxels), device));
+  return plan;
+}
+
+/// The volume of a grid that a GPU builds by itself; null: that is the host's work.
+std::shared_ptr<volume::Volume> build_there(const volume::GridPlan& plan, std::span<const std::int32_t> voxels,
+                                            const Device& device) {
+  driver::use_gpu_grids();
+  const auto count = std::int64_t(voxels.size() / 3);
+  if (!volume::Volume::builds_there(device.internal(), plan, count)) return nullptr;
+  const Array rows = Array::from<std::int32_t>(voxels.first(std::size_t(count) * 3), device);
+  std::uint32_t status = volume::kGridBuilt;
+  return volume::Volume::build_there(*device.internal(), plan, {rows.internal()->array, {}, 0}, status);
 }
 
 }  // namespace
@@ -70,15 +82,22 @@ Volume Volume::from_file(std::span<const std::byte> file, const Device& device, 
   return guarded([&] { return read(file, "the file", device, number); });
 }
 
+Volume::Volume(Array grid, std::shared_ptr<volume::Volume> impl) : grid_(std::move(grid)), impl_(std::move(impl)) {}
+
+Volume Volume::of_plan(const volume::GridPlan& plan, std::span<const std::int32_t> voxels, const Device& device) {
+  if (auto made = build_there(plan, voxels, device)) return Volume(driver::handle(made->memory()), made);
+  return Volume(placed(volume::build_grid(plan, voxels), device));
+}
+
 Volume Volume::of_tiles(std::span<const std::int32_t> voxels, double voxel_size, float background,
                         const Device& device) {
   return guarded([&] {
-    return build(GridType::float32, true, voxels, voxel_size, std::as_bytes(std::span(&background, 1)), device);
+    return of_plan(plan_of(GridType::float32, voxel_size, std::as_bytes(std::span(&background, 1))), voxels, device);
   });
 }
 
 Volume Volume::of_voxels(std::span<const std::int32_t> voxels, double voxel_size, const Device& device) {
-  return guarded([&] { return build(GridType::on_index, false, voxels, voxel_size, {}, device); });
+  return guarded([&] { return of_plan(plan_of(GridType::on_index, voxel_size, {}), voxels, device); });
 }
 
 std::uint64_t Volume::id() const { return impl_->id(); }

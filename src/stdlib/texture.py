@@ -73,6 +73,11 @@ def _texture_flag(texture: uint64, flag: int):
     return (_fixed(texture + uint64(_TEXTURE_FLAGS), uint32)[0] & uint32(flag)) != uint32(0)
 
 
+# Whether a texture is plain, and its texels have no gradient.
+def _texture_is_still(texture: uint64):
+    return _texture_flag(texture, _PLAIN) & (_fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0))
+
+
 def _texture_mode(texture: uint64, axis: int):
     return _fixed(texture + uint64(_TEXTURE_ADDRESS), int)[axis]
 

@@ -119,11 +119,43 @@ def _texture_quick1_gradient(texture, u, lod, like, adj):
     adjoint[lod] += slopes[2]
 
 
+# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+def _texture_still1(texture: uint64, u: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    return _texture_part(_texture_read("float", object, u * scale[0], max(lod, 0.0)), like)
+
+
+def _texture_still_corners1(object: uint64, x0: uint32, x1: uint32, like):
+    return (
+        _texture_part(_texture_read("float", object, int(x0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), 0.0), like),
+    )
+
+
+def _texture_still_corners1_gradient(object, x0, x1, like, adj_a, adj_b):
+    pass
+
+
+def _texture_still_weighed1(texture: uint64, u: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    a, b = _texture_still_corners1(_fixed(level, uint64)[0], x0, x1, weights)
+    return _texture_sum(_texture_blend1(a, b, part_x), weights)
+
+
+def _texture_still1_gradient(texture, u, lod, like, adj):
+    slopes = grad(_texture_still_weighed1)(texture, u, adj)
+    adjoint[u] += slopes[1]
+
+
 def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
+        if _texture_is_still(texture):
+            return _texture_still1(texture, u, lod, like)
         return _texture_quick1(texture, u, lod, like)
     if _texture_flag(texture, _PLAIN):
         return _texture_plain1(texture, u, like)

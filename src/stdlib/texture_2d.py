@@ -146,11 +146,47 @@ def _texture_quick2_gradient(texture, u, v, lod, like, adj):
     adjoint[lod] += slopes[3]
 
 
+# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+def _texture_still2(texture: uint64, u: float, v: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    return _texture_part(_texture_read("float", object, u * scale[0], v * scale[1], max(lod, 0.0)), like)
+
+
+def _texture_still_corners2(object: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, like):
+    return (
+        _texture_part(_texture_read("float", object, int(x0), int(y0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y1), 0.0), like),
+    )
+
+
+def _texture_still_corners2_gradient(object, x0, x1, y0, y1, like, adj_a, adj_b, adj_c, adj_d):
+    pass
+
+
+def _texture_still_weighed2(texture: uint64, u: float, v: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    a, b, c, d = _texture_still_corners2(_fixed(level, uint64)[0], x0, x1, y0, y1, weights)
+    return _texture_sum(_texture_blend2(a, b, c, d, part_x, part_y), weights)
+
+
+def _texture_still2_gradient(texture, u, v, lod, like, adj):
+    slopes = grad(_texture_still_weighed2)(texture, u, v, adj)
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+
+
 def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
+        if _texture_is_still(texture):
+            return _texture_still2(texture, u, v, lod, like)
         return _texture_quick2(texture, u, v, lod, like)
     if _texture_flag(texture, _PLAIN):
         return _texture_plain2(texture, u, v, like)

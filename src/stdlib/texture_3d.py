@@ -217,11 +217,53 @@ def _texture_quick3_gradient(texture, u, v, w, lod, like, adj):
     adjoint[lod] += slopes[4]
 
 
+# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+def _texture_still3(texture: uint64, u: float, v: float, w: float, lod: float, like):
+    object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
+    scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
+    return _texture_part(_texture_read("float", object, u * scale[0], v * scale[1], w * scale[2], max(lod, 0.0)), like)
+
+
+def _texture_still_corners3(object: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, z0: uint32, z1: uint32, like):
+    return (
+        _texture_part(_texture_read("float", object, int(x0), int(y0), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y0), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y1), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y1), int(z0), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y0), int(z1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y0), int(z1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x0), int(y1), int(z1), 0.0), like),
+        _texture_part(_texture_read("float", object, int(x1), int(y1), int(z1), 0.0), like),
+    )
+
+
+def _texture_still_corners3_gradient(object, x0, x1, y0, y1, z0, z1, like, adj_a, adj_b, adj_c, adj_d, adj_e, adj_f, adj_g, adj_h):
+    pass
+
+
+def _texture_still_weighed3(texture: uint64, u: float, v: float, w: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x = _texture_between(level, u, 0)
+    y0, y1, part_y = _texture_between(level, v, 1)
+    z0, z1, part_z = _texture_between(level, w, 2)
+    a, b, c, d, e, f, g, h = _texture_still_corners3(_fixed(level, uint64)[0], x0, x1, y0, y1, z0, z1, weights)
+    return _texture_sum(_texture_blend3(a, b, c, d, e, f, g, h, part_x, part_y, part_z), weights)
+
+
+def _texture_still3_gradient(texture, u, v, w, lod, like, adj):
+    slopes = grad(_texture_still_weighed3)(texture, u, v, w, adj)
+    adjoint[u] += slopes[1]
+    adjoint[v] += slopes[2]
+    adjoint[w] += slopes[3]
+
+
 def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: float, like):
     texture = _handle("texture", texture_id)
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
+        if _texture_is_still(texture):
+            return _texture_still3(texture, u, v, w, lod, like)
         return _texture_quick3(texture, u, v, w, lod, like)
     if _texture_flag(texture, _PLAIN):
         return _texture_plain3(texture, u, v, w, like)

@@ -82,7 +82,7 @@ class Build {
   void put(std::uint64_t at, T value) {
     std::memcpy(at_ + at, &value, sizeof value);
   }
-  void put_value(std::uint64_t at) { std::memcpy(at_ + at, plan_.background.data(), plan_.background.size()); }
+  void put_value(std::uint64_t at) { std::ranges::copy(plan_.background, at_ + at); }
   void put_box(std::uint64_t at, const Box& box) {
     for (std::size_t k = 0; k < 3; ++k) put(at + 4 * k, box.low[k]), put(at + 12 + 4 * k, box.high[k]);
   }
@@ -300,7 +300,7 @@ std::vector<std::byte> grid_head(const GridPlan& plan, const GridOffsets& offset
     put(offsets.root + node::kRootBox + 4 * k, INT32_MAX);
     put(offsets.root + node::kRootBox + 12 + 4 * k, INT32_MIN);
   }
-  std::memcpy(out.data() + offsets.root + layout.background, plan.background.data(), plan.background.size());
+  std::ranges::copy(plan.background, out.data() + offsets.root + layout.background);
   return out;
 }
 

@@ -151,7 +151,7 @@ std::vector<StoredGrid> stored_grids(const GridBytes& file) {
 void unpack_grid(const GridBytes& file, const StoredGrid& grid, std::span<std::byte> out, const BloscUnpack& blosc) {
   const GridBytes packed = file.from(grid.at, grid.file_bytes, "a grid");
   if (grid.codec == Codec::none) {
-    std::memcpy(out.data(), packed.part(0, out.size(), "a grid").data(), out.size());
+    std::ranges::copy(packed.part(0, out.size(), "a grid"), out.begin());
     return;
   }
   if (grid.codec == Codec::blosc && !blosc)

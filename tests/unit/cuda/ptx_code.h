@@ -187,6 +187,7 @@ PtxAction find_comparison(const PtxName& name, PtxInstruction& i);
 PtxAction find_conversion(const PtxName& name, PtxInstruction& i);
 PtxAction find_memory(const PtxName& name, PtxInstruction& i);
 PtxAction find_control(const PtxName& name, PtxInstruction& i);
+PtxAction find_texture(const PtxName& name, PtxInstruction& i);
 
 /// "u32": its letter and its bits; f16 is 'h', bf16 'g', and x2 doubles the bits of a letter in capitals.
 bool ptx_type(const std::string& text, char& kind, std::uint8_t& width);

@@ -234,7 +234,7 @@ class Decoder {
       from = dot + 1;
     }
     const std::vector<std::string> operands = ptx_parts(rest.substr(space));
-    for (const auto find : {find_control, find_memory, find_comparison, find_conversion, find_arithmetic})
+    for (const auto find : {find_control, find_memory, find_comparison, find_conversion, find_arithmetic, find_texture})
       if (!i.act) i.act = find(name, i);
     if (i.act)
       add_operands(i, name, operands);
@@ -268,6 +268,8 @@ class Decoder {
       memory(i, operands.at(1));
       i.b = operand(operands.at(2));
       if (operands.size() > 3) i.c = operand(operands[3]);
+    } else if (op == "tex") {
+      add_texture(i, operands);
     } else if (op == "red") {
       memory(i, operands.at(0));
       i.b = operand(operands.at(1));
@@ -291,6 +293,19 @@ class Decoder {
     }
     const bool may_be_shared = i.space == PtxSpace::shared || i.space == PtxSpace::generic;
     if (i.bytes && may_be_shared) function_.least_access = std::min<std::uint32_t>(function_.least_access, i.bytes);
+  }
+
+  /// "{four results}, [object, {coordinates}]", and a level: results and coordinates are one list.
+  void add_texture(PtxInstruction& i, const std::vector<std::string>& operands) {
+    const std::string& address = operands.at(1);
+    const std::vector<std::string> from = ptx_parts(address.substr(1, address.size() - 2));
+    i.list = vector(operands.at(0));
+    i.a = operand(from.at(0));
+    const std::int32_t coordinates = vector(from.at(1));
+    std::vector<std::int32_t>&list = function_.lists[std::size_t(i.list)],
+    &more = function_.lists[std::size_t(coordinates)];
+    list.insert(list.end(), more.begin(), more.end());
+    if (operands.size() > 2) i.b = operand(operands[2]);
   }
 
   void vector_or_result(PtxInstruction& i, const std::string& text) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "weft/algorithms.h"
+#include "weft/geometry.h"
 #include "weft/weft.h"
 
 namespace {
@@ -158,6 +159,49 @@ def rows(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
   y.grad().fill(1);
   tape.backward();
   if (computes) EXPECT_EQ(x.grad().read<float>(), Floats(120, 4.0f));
+}
+
+TEST_F(Gpu, BuildsVolumes) {
+  // Byte for byte those of the host, and the same to kernels.
+  std::vector<std::int32_t> voxels;
+  for (int n = 0; n < 40; ++n) voxels.insert(voxels.end(), {n * 7 % 31 - 9, n * n % 23 * 200, -n});
+  weft::Options options;
+  options.cache = false;
+  const weft::Program kernels = weft::Program::compile(R"(
+import warp as wp
+
+@wp.kernel
+def voxels(volume: wp.uint64, indexed: wp.uint64, out: wp.array(dtype=float)):
+    wp.volume_store_f(volume, -9, 0, 0, 5.0)
+    out[0] = wp.volume_sample_f(volume, wp.vec3(-8.5, 0.0, 0.0), wp.Volume.LINEAR)
+    out[1] = float(wp.volume_lookup_index(indexed, -9, 0, 0))
+    out[2] = wp.volume_index_to_world(volume, wp.vec3(1.0, 2.0, 3.0))[2]
+)",
+                                                       "volumes.py", options);
+  if (!computes) GTEST_SKIP() << "the driver runs no kernels";
+  for (const std::size_t count : {voxels.size(), std::size_t(0)}) {
+    const auto some = std::span<const std::int32_t>(voxels).first(count);
+    std::vector<Floats> found;
+    std::vector<std::vector<std::uint8_t>> tiles, indexed;
+    for (const Device& device : {Device(), gpu}) {
+      const weft::Volume volume = weft::Volume::of_tiles(some, 0.5, 1.0f, device);
+      const weft::Volume sparse = weft::Volume::of_voxels(some, 0.5, device);
+      EXPECT_EQ(volume.grid().device(), device);
+      EXPECT_EQ(sparse.voxels(), std::int64_t(count / 3));
+      EXPECT_EQ(volume.voxels(), volume.tiles() * 512);
+      tiles.push_back(volume.grid().read<std::uint8_t>());
+      indexed.push_back(sparse.grid().read<std::uint8_t>());
+      const Array out = Array::zeros("float32", {3}, device);
+      kernels.kernel("voxels").launch({1}, volume.id(), sparse.id(), out);
+      found.push_back(out.read<float>());
+    }
+    EXPECT_EQ(tiles[0], tiles[1]);
+    EXPECT_EQ(indexed[0], indexed[1]);
+    EXPECT_EQ(found[0], found[1]);
+    if (count > 0) {
+      EXPECT_EQ(found[0][0], 3.0f);
+    }
+  }
 }
 
 TEST_F(Gpu, StreamsAndEvents) {
