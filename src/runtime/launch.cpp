@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,14 @@
 namespace weft::runtime {
 namespace {
 
-constexpr double kMinChunkNs = 20e3;  // below this, handing a chunk out costs a noticeable part of running it
-constexpr double kMaxChunkNs = 10e6;  // above this, balance and the wait for a stop suffer
-constexpr int kChunksPerThread = 8;   // enough for balance when chunks differ in cost
-// Chunks are multiples of this many vectors: the rest of a chunk that fills no vector costs as much as a vector.
-constexpr std::int64_t kLaneSteps = 16;
+constexpr double kMinChunkNs = 20e3;   // below this, handing a chunk out costs a noticeable part of running it
+constexpr double kLeastAwakeNs = 4e3;  // the same, where those who take it need not be woken
+constexpr double kMaxChunkNs = 10e6;   // above this, balance and the wait for a stop suffer
+constexpr int kChunksPerThread = 8;    // enough for balance when chunks differ in cost
+// Chunks are multiples of vectors, since the rest of a chunk that fills no vector costs as much as a vector; and of this many
+// threads, so that chunks rarely write to the same line of memory.
+constexpr std::int64_t kThreadSteps = 16;
+constexpr std::int64_t kLaneSteps = 16;  // vectors between two questions
 
 std::string tuple_text(std::span<const std::int64_t> values) {
   std::string text = "(";
@@ -166,16 +170,36 @@ class CostNote {
   Clock::time_point start_;
 };
 
+/// Cuts a launch of some cost a thread for some workers.
+void cut(LaunchPlan& plan, int lanes, double cost, int threads, double least_ns) {
+  const double total = double(plan.total), workers = std::max(threads, 1);
+  // As even as the limits allow: too small costs handing out, too large costs balance.
+  double wanted = std::clamp(total / (workers * kChunksPerThread), least_ns / cost, kMaxChunkNs / cost);
+  // A few chunks each: the same number for all.
+  if (const double each = total / (wanted * workers); each >= 1 && each < kChunksPerThread)
+    wanted = total / (std::floor(each) * workers);
+  const std::int64_t step = std::max<std::int64_t>(lanes, kThreadSteps);
+  const std::int64_t size = wanted >= total ? plan.total : (std::int64_t(std::ceil(wanted / double(step)))) * step;
+  plan.chunk_threads = std::min(size, plan.total);
+  plan.chunks = plan.total / plan.chunk_threads + (plan.total % plan.chunk_threads != 0);
+}
+
 /// How a launch is cut by what launches before took, where that says something else than the estimate: which counts all branches,
 /// whether threads go there or not, and every loop once.
 void heed_launches_before(const KernelCode& code, int threads, const LaunchOptions& options, LaunchPlan& plan) {
   if (options.steady || options.chunk_threads > 0 || code.opaque || threads == 1) return;
   const double seen = seen_cost(code, double(plan.total));
-  if (plan.chunks > 1 && seen > 0 && seen < kMinChunkNs) plan = {plan.total, plan.total, 1, true};
-  if (!plan.is_short || seen < 3 * kMinChunkNs) return;
-  KernelCode known = code;
-  known.ns_per_thread = float(seen / double(plan.total));
-  plan = plan_launch(known, plan.total, threads, options);
+  if (seen <= 0) return;
+  const double least = seen < 3 * kMinChunkNs && threads_are_awake(threads) ? kLeastAwakeNs : kMinChunkNs;
+  if (seen < least) {
+    plan = {plan.total, plan.total, 1, true};
+  } else if (seen >= 3 * least) {
+    const bool asks = !plan.is_short;
+    cut(plan, code.lanes, seen / double(plan.total), threads, least);
+    plan.is_short = !asks && seen < 3 * kMinChunkNs;
+  } else if (seen < kMinChunkNs) {
+    plan = {plan.total, plan.total, 1, true};
+  }
 }
 
 }  // namespace
@@ -208,20 +232,15 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
 LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options) {
   LaunchPlan plan{total, total, total > 0 ? 1 : 0};
   if (total <= 0) return plan;
-  const double cost = cost_of(code);
   // Serial launches are cut too, so that a stop is seen and prints are written on the way.
-  std::int64_t size = options.chunk_threads;
-  if (size <= 0) {
-    plan.is_short = double(total) * cost < 2 * kMinChunkNs;
-    if (plan.is_short) return plan;
-    // As even as the limits allow: too small costs handing out, too large costs balance.
-    const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
-    const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
-    const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
-    size = wanted >= double(total) ? total : (std::int64_t(wanted) / step + 1) * step;
+  if (options.chunk_threads > 0) {
+    plan.chunk_threads = std::min(options.chunk_threads, total);
+    plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
+    return plan;
   }
-  plan.chunk_threads = std::min(size, total);
-  plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
+  const double cost = cost_of(code);
+  plan.is_short = double(total) * cost < 2 * kMinChunkNs;
+  if (!plan.is_short) cut(plan, code.lanes, cost, threads, kMinChunkNs);
   return plan;
 }
 
@@ -250,7 +269,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
 
   Questions questions(options, *context);
   Run run{code, params, context, plan, options, questions};
-  std::optional<CostNote> note(std::in_place, code, total, plan.chunks == 1 ? 1 : threads);
+  std::optional<CostNote> note(std::in_place, code, total, int(std::min<std::int64_t>(threads, plan.chunks)));
   // On the calling thread: waking another one costs more than a short launch takes.
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
@@ -260,7 +279,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
   } else {
     parallel_chunks(
         plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->chunk(i); }, &run,
-        threads, questions.wanted() ? &Run::wait : nullptr);
+        threads, questions.wanted() ? &Run::wait : nullptr, ChunkOrder::apart);
     print.flush_if_any();
   }
   note.reset();

@@ -145,27 +145,13 @@ class Blocks {
       : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets) {}
   Blocks(const Blocks&) = delete;
 
-  /// Chunks are taken from as many parts of the grid as there are workers, in turn, and those of one part mostly by one
-  /// block: neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array.
-  struct Parts {
-    std::int64_t chunk = 0;            // threads
-    std::int64_t count = 1, each = 0;  // parts, and chunks in each; those behind them are taken as they come
-  };
-  Parts parts;
+  /// Workers begin with parts of the grid that lie apart (ChunkOrder), and chunks of one part go mostly by one block:
+  /// neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array.
+  std::int64_t part_size = 0;  // threads; 0: all the same
 
   static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
-    const Parts& parts = blocks.parts;
-    std::size_t wanted = 0;
-    if (parts.each > 0) {
-      const std::int64_t number = begin / parts.chunk;
-      if (number < parts.count * parts.each) {
-        const std::int64_t part = number % parts.count, moved = part * parts.each + number / parts.count;
-        begin += (moved - number) * parts.chunk;
-        end += (moved - number) * parts.chunk;
-        wanted = std::size_t(part);
-      }
-    }
+    const std::size_t wanted = blocks.part_size > 0 ? std::size_t(begin / blocks.part_size) : 0;
     // Chunks of one worker come one after another, so there are as many blocks as workers at most, however many chunks
     // there are.
     const std::size_t taken = blocks.take(context, wanted);
@@ -350,8 +336,7 @@ bool launch_with_sums(const KernelCode& code, const void* params, std::size_t pa
                       : options.max_threads > 0 ? std::min(options.max_threads, thread_count())
                                                 : thread_count();
   const LaunchPlan plan = plan_launch(code, launch_size(code, dims), workers, options);
-  // The last chunk may be shorter than the others, and stays where it is.
-  if (plan.chunks > workers) blocks.parts = {plan.chunk_threads, workers, (plan.chunks - 1) / workers};
+  if (plan.chunks > workers) blocks.part_size = plan.total / workers + 1;
   KernelCode wrapped = code;
   wrapped.entry = &Blocks::chunk;
   AddUp add_up_at_end{blocks};
