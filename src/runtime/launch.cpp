@@ -86,6 +86,15 @@ struct Run {
   const LaunchOptions& options;
   Questions& questions;
   mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
+  mutable std::atomic<std::int64_t> busy{0};   // ns that all workers took together, if that is asked for
+  bool adds_up = false;
+
+  void timed_chunk(std::int64_t number) const noexcept {
+    if (!adds_up) return chunk(number);
+    const Clock::time_point start = Clock::now();
+    chunk(number);
+    busy.fetch_add((Clock::now() - start) / std::chrono::nanoseconds(1), std::memory_order_relaxed);
+  }
 
   void chunk(std::int64_t number) const noexcept {
     // A short launch is over before anybody could want to stop it, but for foreign code, whose cost nobody knows.
@@ -147,15 +156,23 @@ struct Run {
 /// Notes what a launch took: more at once, less by halves, for the next one may be longer again.
 class CostNote {
  public:
-  CostNote(const KernelCode& code, std::int64_t total, int threads)
-      : seen_(double(total) * cost_of(code) < kWorthNoting ? nullptr : code.seen_ns), total_(total), threads_(threads) {
-    if (seen_) start_ = Clock::now();
+  CostNote(const KernelCode& code, Run& run, int workers)
+      : seen_(double(run.plan.total) * cost_of(code) < kWorthNoting ? nullptr : code.seen_ns),
+        run_(run),
+        workers_(workers) {
+    if (!seen_) return;
+    start_ = Clock::now();
+    run.adds_up = workers > 1 && seen_cost(code, double(run.plan.total)) < kWorthAdding;
   }
   ~CostNote() {
     if (!seen_) return;
-    const double ns = std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
+    double ns = std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
     // On several cores much of a short launch is handing out, so that not all of their time counts.
-    const float now = std::max(float(ns * std::max(threads_ / 2, 1) / double(total_)), 1e-3F);
+    if (run_.adds_up)
+      ns = double(run_.busy.load(std::memory_order_relaxed));
+    else
+      ns *= std::max(workers_ / 2, 1);
+    const float now = std::max(float(ns / double(run_.plan.total)), 1e-3F);
     const float before = seen_->load(std::memory_order_relaxed);
     seen_->store(now > before ? now : (now + before) / 2, std::memory_order_relaxed);
   }
@@ -163,10 +180,11 @@ class CostNote {
   CostNote& operator=(const CostNote&) = delete;
 
  private:
-  static constexpr double kWorthNoting = 5e3;  // ns
+  static constexpr double kWorthNoting = 5e3;    // ns
+  static constexpr double kWorthAdding = 500e3;  // up to where handing out counts
   std::atomic<float>* const seen_;
-  const std::int64_t total_;
-  const int threads_;
+  Run& run_;
+  const int workers_;
   Clock::time_point start_;
 };
 
@@ -196,7 +214,8 @@ void heed_launches_before(const KernelCode& code, int threads, const LaunchOptio
   } else if (seen >= 3 * least) {
     const bool asks = !plan.is_short;
     cut(plan, code.lanes, seen / double(plan.total), threads, least);
-    plan.is_short = !asks && seen < 3 * kMinChunkNs;
+    plan.is_brief = seen < 3 * kMinChunkNs;
+    plan.is_short = !asks && plan.is_brief;
   } else if (seen < kMinChunkNs) {
     plan = {plan.total, plan.total, 1, true};
   }
@@ -269,7 +288,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
 
   Questions questions(options, *context);
   Run run{code, params, context, plan, options, questions};
-  std::optional<CostNote> note(std::in_place, code, total, int(std::min<std::int64_t>(threads, plan.chunks)));
+  std::optional<CostNote> note(std::in_place, code, run, int(std::min<std::int64_t>(threads, plan.chunks)));
   // On the calling thread: waking another one costs more than a short launch takes.
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
@@ -278,8 +297,8 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
     }
   } else {
     parallel_chunks(
-        plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->chunk(i); }, &run,
-        threads, questions.wanted() ? &Run::wait : nullptr, ChunkOrder::apart);
+        plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->timed_chunk(i); }, &run,
+        threads, questions.wanted() ? &Run::wait : nullptr, ChunkOrder::apart, plan.is_brief);
     print.flush_if_any();
   }
   note.reset();

@@ -66,7 +66,7 @@ class Crowd {
  private:
   std::atomic<std::int64_t> until_{0};
 };
-Crowd crowd;
+[[maybe_unused]] Crowd crowd;  // only oneTBB has a team
 
 void after_fork_child() {
   callers.store(0, std::memory_order_relaxed);  // other threads' calls are not in here
@@ -140,7 +140,7 @@ bool threads_are_awake(int threads) {
 }
 
 void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait,
-                     ChunkOrder order) {
+                     ChunkOrder order, bool brief) {
   int threads = thread_count();
   const Caller caller;
   threads = std::max(threads - caller.others, 1);
@@ -150,7 +150,7 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
     for (std::int64_t chunk = 0; chunk < count; ++chunk) body(state, chunk);
     return;
   }
-  detail::ChunkQueue queue{count, body, state, wait, order == ChunkOrder::apart ? threads : 1};
+  detail::ChunkQueue queue{count, body, state, wait, order == ChunkOrder::apart ? threads : 1, brief};
 #ifdef WEFT_SCHEDULER_TBB
   if (scheduler_form() == SchedulerForm::tbb) {
     tbb_used.store(true, std::memory_order_relaxed);

@@ -28,9 +28,9 @@ enum class ChunkOrder {
 /// Runs body(state, 0 … count−1), each once, on up to thread_count() threads; returns when all are done. With one
 /// thread, or one chunk: in increasing order on the calling thread. `max_threads` lowers the number for this call; 0
 /// does not. `wait`, if there is one, is called on the calling thread every kWaitInterval while it has nothing else to
-/// do but others have.
+/// do but others have. `brief` work is shared out because others are awake anyway, and keeps them awake no longer.
 void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads = 0, WaitBody wait = nullptr,
-                     ChunkOrder order = ChunkOrder::rising);
+                     ChunkOrder order = ChunkOrder::rising, bool brief = false);
 inline constexpr std::chrono::milliseconds kWaitInterval{25};
 
 /// Runs f(0 … count−1) likewise. The first exception is thrown on the calling thread after all chunks ended; once one

@@ -25,6 +25,7 @@ struct ChunkQueue {
   void* state;
   WaitBody wait = nullptr;
   std::int64_t parts = 1;  // stretches of chunks that are begun at the same time; see ChunkOrder
+  bool brief = false;      // see parallel_chunks
   std::atomic<std::int64_t> next{0};
   std::atomic<std::int64_t> done{0};  // counted only for those who wait
   std::mutex mutex{};

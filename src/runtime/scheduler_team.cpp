@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int kMostMembers = 256;  // larger machines' calls go the other way
 // How long members look out: launches that follow each other at once are a step of some simulation, whose gaps are Python's.
 constexpr std::chrono::microseconds kShortStay{20}, kLongStay{200};
-constexpr std::chrono::microseconds kSpin{20};        // of it without letting other threads run
+constexpr std::chrono::microseconds kSpin{20};        // of it without letting other threads run now and then
 constexpr std::chrono::microseconds kLongWait{1000};  // for members at work, before sleeping between looks
-constexpr unsigned kLooksPerClock = 32;
+constexpr unsigned kLooksPerClock = 64;
 
 class Team {
  public:
@@ -37,7 +37,7 @@ class Team {
       return false;
     const Clock::time_point start = Clock::now();
     // Unless it came at once, nobody knows when the next one comes.
-    stay_.store(start - last_ < kLongStay ? kLongStay : kShortStay, std::memory_order_relaxed);
+    if (!queue.brief) stay_.store(start - last_ < kLongStay ? kLongStay : kShortStay, std::memory_order_relaxed);
     if (++job_ == 0) ++job_;
     queue_ = &queue;
     threads_ = threads;
@@ -46,7 +46,7 @@ class Team {
     drain(queue, 0, job_);
     open_.store(0, std::memory_order_seq_cst);
     await(queue);
-    last_ = Clock::now();
+    if (!queue.brief) last_ = Clock::now();
     busy_.store(false, std::memory_order_release);
     return true;
   }
@@ -100,23 +100,17 @@ class Team {
     here_.fetch_add(1, std::memory_order_relaxed);
     std::uint32_t last = 0;
     Clock::time_point since = Clock::now();
-    bool spins = true;
-    for (unsigned look = 0;; ++look) {
+    for (unsigned look = 1;; ++look) {
       const std::uint32_t job = open_.load(std::memory_order_acquire);
       if (job != 0 && job != last) {
         last = job;
-        if (!take_part(place, job)) continue;
-        since = Clock::now();
-        spins = true;
+        if (take_part(place, job)) since = Clock::now();
         continue;
       }
-      if (spins)
-        relax();
-      else
-        std::this_thread::yield();
-      if (spins && look % kLooksPerClock != 0) continue;
+      relax();
+      if (look % kLooksPerClock != 0) continue;
       const auto idle = Clock::now() - since;
-      spins = idle < kSpin;
+      if (idle > kSpin) std::this_thread::yield();  // not at every look: it would slow the other half of this core
       if (idle < stay_.load(std::memory_order_relaxed)) continue;
       // Whoever opens a job now finds one member too few and asks for another, or is seen here.
       asked_.fetch_sub(1, std::memory_order_seq_cst);
@@ -128,14 +122,16 @@ class Team {
     places_[place].taken.store(false, std::memory_order_release);
   }
 
+  /// Whether it was work worth staying for.
   bool take_part(int place, std::uint32_t job) noexcept {
     places_[place].at_work.store(job, std::memory_order_seq_cst);
     // Either the caller sees that somebody is at work, or the job is seen to be closed.
     const bool open = open_.load(std::memory_order_seq_cst) == job;
     const bool asked = open && place < threads_;
     if (asked) drain(*queue_, place, job);
+    const bool worth = asked && !queue_->brief;
     places_[place].at_work.store(0, std::memory_order_release);
-    return asked;
+    return worth;
   }
 
   /// Takes chunks of the own part, then of the others, until none is left.

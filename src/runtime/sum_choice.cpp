@@ -55,7 +55,7 @@ SumWay choose_sum_way(const SumCase& launch, const SumOptions& options) {
   ++record.launches;
   const Way& first = record.ways[int(expected)];
   if (first.tries < kTries || first.best < kWorthKnowing) return expected;
-  const bool open[kSumWays] = {true, options.copies, options.atomics};
+  const bool open[kSumWays] = {true, options.copies, options.atomics && first.best >= options.atomics_from};
   int winner = int(expected);
   for (int w = 0; w < kSumWays; ++w) {
     if (!open[w]) continue;
