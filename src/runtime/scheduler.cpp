@@ -139,8 +139,8 @@ bool threads_are_awake(int threads) {
 #endif
 }
 
-void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait,
-                     ChunkOrder order, bool brief) {
+void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait, ChunkOrder order,
+                     bool brief) {
   int threads = thread_count();
   const Caller caller;
   threads = std::max(threads - caller.others, 1);

@@ -321,10 +321,10 @@ class ElementAtomic {
   const Parts values_, expected_;
   const bool wanted_;  // the old values are
   bool halves_ = false;
-  bool alone_ = false;        // no other thread takes part
-  bool anywhere_ = false;     // nobody knows whose memory it is
-  bool in_block_ = false;     // the block's
-  bool joins_lanes_ = false;  // all lanes go to one place, as one
+  bool alone_ = false;          // no other thread takes part
+  bool anywhere_ = false;       // nobody knows whose memory it is
+  bool in_block_ = false;       // the block's
+  bool joins_lanes_ = false;    // all lanes go to one place, as one
   bool draws_numbers_ = false;  // the same, and each wants what it found there
   Parts slots_;
   llvm::Value* pointers_ = nullptr;  // of the lanes, or one for all
