@@ -18,6 +18,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr double kNsPerCopiedByte = 0.25;  // zeroing, adding to and reading a copy, all together
+constexpr double kNsPerCopy = 10e3;        // finding memory for one, and what of it was touched
 
 struct Target {
   char* at = nullptr;
@@ -317,9 +318,11 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
   std::vector<Target> targets;
   if (!find_targets(params, sums, targets)) return false;
   const double workers = double(std::min<std::int64_t>(threads, plan.chunks));
-  // One worker has no copies; n workers share the work and pay for n − 1 copies.
-  const double alone = double(total) * code.ns_per_thread;
-  return alone / workers + double(bytes_of(targets)) * kNsPerCopiedByte * (workers - 1) < alone;
+  // One worker has no copies; n workers share the work and pay for n − 1 copies. What launches took before says more than
+  // the estimate, which counts all branches.
+  const double seen = seen_cost(code, double(total));
+  const double alone = seen > 0 ? seen : double(total) * code.ns_per_thread;
+  return alone / workers + (double(bytes_of(targets)) * kNsPerCopiedByte + kNsPerCopy) * (workers - 1) < alone;
 }
 
 bool launch_with_sums(const KernelCode& code, const void* params, std::size_t param_bytes,

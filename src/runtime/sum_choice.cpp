@@ -10,7 +10,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr double kWorthKnowing = 100e-6;  // seconds: shorter launches vary too much, and win too little
-constexpr double kForget = 1.02;          // a best time counts by so much less with every later one: data change
+constexpr double kForget = 1.05;          // a best time counts by so much less with every later one: data change
 constexpr int kTries = 3;                 // of a way before it is judged: the first finds cold memory
 constexpr int kLookAgain = 64;            // launches between two tries of a way that lost
 constexpr double kHopeless = 3;           // times the best: not looked at again before eight times as many launches
