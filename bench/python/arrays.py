@@ -63,6 +63,7 @@ def measure() -> dict[str, float]:
 
     wp.config.quiet = True
     wp.init()
+    wp.set_device("cpu")  # also where there is a GPU
     x, x3 = np.zeros(16, dtype=np.float32), np.zeros((16, 3), dtype=np.float32)
     names = {
         "wp": wp,

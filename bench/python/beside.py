@@ -113,6 +113,7 @@ def main() -> None:
     wp.config.quiet = True
     wp.config.first_versions = False  # full ones are what is measured
     wp.init()
+    wp.set_device("cpu")  # also where there is a GPU
     cores = len(os.sched_getaffinity(0))
     counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= max(cores, 2)]
     if options.threads:

@@ -42,6 +42,7 @@ def main() -> None:
     wp.config.quiet = True
     wp.config.first_versions = False  # full ones are what is measured
     wp.init()
+    wp.set_device("cpu")  # also where there is a GPU
     from lane_kernels import cases
 
     near = 0

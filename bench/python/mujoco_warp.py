@@ -9,7 +9,8 @@ warp-lang; --peer-path is a folder of packages for PEER, where MuJoCo Warp is no
 program (this file with --measure) in turns; of each figure the best counts.
 
 Lines begin with the ratio. `first step`: how long the first step takes with an empty kernel cache and with a full one, and the
-same from the start of the imports. `worlds`: steps of all worlds a second, step by step, or with --graph as a captured graph;
+same from the start of the imports. `full speed`: how long behind the first step, from an empty cache, steps of 32 worlds go on to be
+slower than they will be. `worlds`: steps of all worlds a second, step by step, or with --graph as a captured graph;
 `of a core`: the same by the processor time that was used, which favours programs that use one thread. MuJoCo's own engine
 runs one world on one thread.
 """
@@ -26,6 +27,8 @@ import time
 
 FIRST_GOAL = {"cpu": 10.0, "cuda": 20.0}
 WARM_STEPS, STEPS, WINDOW = 3, 40, 5  # of a round; a figure is the mean of a window
+FULL_GOAL = 3.0  # seconds
+FULL_WORLDS, FULL_SECONDS, NEAR = 32, 8.0, 1.25  # how long is looked at, and how near to its end a window must come
 
 
 def steps_goal(device: str, worlds: int, graph: bool) -> float | None:
@@ -66,6 +69,27 @@ def measure_first(device: str) -> dict[str, float]:
         wp.synchronize_device()
     end = time.perf_counter()
     return {"first step": end - start, "processor": time.process_time() - used, "from the imports": end - begin}
+
+
+def measure_full(device: str) -> dict[str, float]:
+    """How long after the first step a program runs at full speed, while it steps on and on."""
+    wp, engine, m, d, _, _ = humanoid(FULL_WORLDS, device)
+    with wp.ScopedDevice(device):
+        engine.step(m, d)
+        wp.synchronize_device()
+        begin, windows = time.perf_counter(), []
+        while time.perf_counter() - begin < FULL_SECONDS:
+            start = time.perf_counter()
+            for _ in range(WINDOW):
+                engine.step(m, d)
+            wp.synchronize_device()
+            windows.append((time.perf_counter() - begin, time.perf_counter() - start))
+    final = sorted(took for _, took in windows[-len(windows) // 4 :])
+    enough = NEAR * final[len(final) // 2]
+    # Three slow windows in a row are no accident of the machine's.
+    slow = [all(took > enough for _, took in windows[k : k + 3]) for k in range(len(windows) - 2)]
+    last = max((k for k, is_slow in enumerate(slow) if is_slow), default=-3)
+    return {"full speed": windows[last + 2][0] if last >= 0 else 0.0}
 
 
 def measure_steps(worlds: int, device: str, graph: bool) -> dict[str, float]:
@@ -141,6 +165,9 @@ def collect(runners: dict[str, Runner], worlds: list[int], rounds: int) -> dict[
         for number in range(rounds):
             for who, runner in runners.items():
                 cold = os.path.join(folder, f"{who}{number}")
+                if number == 0:
+                    found = runner.run("full", os.path.join(folder, f"{who}full"))["full speed"]
+                    note("full speed after the first step", who, found, min)
                 for state, cache in (("cold", cold), ("warm", cold)):
                     for name, seconds in runner.run("first", cache).items():
                         note(f"first step, {state}" + ("" if name == "first step" else f", {name}"), who, seconds, min)
@@ -156,9 +183,11 @@ def collect(runners: dict[str, Runner], worlds: list[int], rounds: int) -> dict[
 
 def show(row: str, figures: dict[str, float], goal: float | None) -> str:
     """The ratio, then the figures."""
-    seconds = row.startswith("first")
+    seconds = row.startswith(("first", "full"))
     ratio = ""
-    if "peer" in figures:
+    if row.startswith("full"):
+        ratio = f"(goal {FULL_GOAL:g} s: {'met' if figures['weft'] <= FULL_GOAL else 'MISSED'})"
+    elif "peer" in figures:
         times = figures["peer"] / figures["weft"] if seconds else figures["weft"] / figures["peer"]
         verdict = "" if goal is None else f"(goal {goal:g}: {'met' if times >= goal else 'MISSED'})"
         ratio = f"{times:8.2f} times {verdict:18}"
@@ -181,6 +210,8 @@ def main() -> None:
         what, _, worlds = options.measure.partition(":")
         if what == "first":
             found = measure_first(options.device)
+        elif what == "full":
+            found = measure_full(options.device)
         elif what == "own":
             found = measure_own(options.device)
         else:

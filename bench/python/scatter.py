@@ -100,6 +100,7 @@ def measure(points: int, only: str) -> dict[str, float]:
     wp.config.quiet = True
     wp.config.first_versions = False  # full ones are what is measured
     wp.init()
+    wp.set_device("cpu")  # also where there is a GPU
     out = {}
     for name, (count, call) in cases(points).items():
         if only not in name:

@@ -382,16 +382,20 @@ bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, 
   chosen_atomics.reset();
   if (options_.deterministic || !variant.binary || variant.binary->sums().empty()) return false;
   if (variant.binary->full()) return false;  // the full version will be asked
-  constexpr int kManyWorkers = 4;            // an atomic addition costs about as much as so many plain ones
+  // An atomic addition costs about as much as so many plain ones. With fewer workers it pays where additions are a small
+  // part of a kernel; only long launches are worth the code for finding that out.
+  constexpr int kManyWorkers = 4;
+  constexpr double kLong = 500e-6;
   const int workers = workers_of(request.options);
-  if (workers < kManyWorkers) return false;
+  if (workers < 2) return false;
   const runtime::KernelCode& code = variant.binary->code();
   const std::int64_t total = runtime::launch_size(code, request.dims);
   if (runtime::plan_launch(code, total, workers, request.options).chunks < workers) return false;
   const runtime::SumCase launch{this, variant.adjoint, total, workers};
   const bool pay = runtime::copies_pay(code, block, variant.binary->sums(), request.dims, request.options);
   const bool copies = pay || copies_fit(variant, block, workers);
-  if (runtime::choose_sum_way(launch, {copies, true, pay}) != runtime::SumWay::atomics) return false;
+  const double from = workers < kManyWorkers ? kLong : 0;
+  if (runtime::choose_sum_way(launch, {copies, true, pay, from}) != runtime::SumWay::atomics) return false;
   chosen_atomics = launch;
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,14 @@
 namespace weft::runtime {
 namespace {
 
-constexpr double kMinChunkNs = 20e3;  // below this, handing a chunk out costs a noticeable part of running it
-constexpr double kMaxChunkNs = 10e6;  // above this, balance and the wait for a stop suffer
-constexpr int kChunksPerThread = 8;   // enough for balance when chunks differ in cost
-// Chunks are multiples of this many vectors: the rest of a chunk that fills no vector costs as much as a vector.
-constexpr std::int64_t kLaneSteps = 16;
+constexpr double kMinChunkNs = 20e3;   // below this, handing a chunk out costs a noticeable part of running it
+constexpr double kLeastAwakeNs = 4e3;  // the same, where those who take it need not be woken
+constexpr double kMaxChunkNs = 10e6;   // above this, balance and the wait for a stop suffer
+constexpr int kChunksPerThread = 8;    // enough for balance when chunks differ in cost
+// Chunks are multiples of vectors, since the rest of a chunk that fills no vector costs as much as a vector; and of this many
+// threads, so that chunks rarely write to the same line of memory.
+constexpr std::int64_t kThreadSteps = 16;
+constexpr std::int64_t kLaneSteps = 16;  // vectors between two questions
 
 std::string tuple_text(std::span<const std::int64_t> values) {
   std::string text = "(";
@@ -82,6 +86,15 @@ struct Run {
   const LaunchOptions& options;
   Questions& questions;
   mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
+  mutable std::atomic<std::int64_t> busy{0};   // ns that all workers took together, if that is asked for
+  bool adds_up = false;
+
+  void timed_chunk(std::int64_t number) const noexcept {
+    if (!adds_up) return chunk(number);
+    const Clock::time_point start = Clock::now();
+    chunk(number);
+    busy.fetch_add((Clock::now() - start) / std::chrono::nanoseconds(1), std::memory_order_relaxed);
+  }
 
   void chunk(std::int64_t number) const noexcept {
     // A short launch is over before anybody could want to stop it, but for foreign code, whose cost nobody knows.
@@ -143,15 +156,23 @@ struct Run {
 /// Notes what a launch took: more at once, less by halves, for the next one may be longer again.
 class CostNote {
  public:
-  CostNote(const KernelCode& code, std::int64_t total, int threads)
-      : seen_(double(total) * cost_of(code) < kWorthNoting ? nullptr : code.seen_ns), total_(total), threads_(threads) {
-    if (seen_) start_ = Clock::now();
+  CostNote(const KernelCode& code, Run& run, int workers)
+      : seen_(double(run.plan.total) * cost_of(code) < kWorthNoting ? nullptr : code.seen_ns),
+        run_(run),
+        workers_(workers) {
+    if (!seen_) return;
+    start_ = Clock::now();
+    run.adds_up = workers > 1 && seen_cost(code, double(run.plan.total)) < kWorthAdding;
   }
   ~CostNote() {
     if (!seen_) return;
-    const double ns = std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
+    double ns = std::chrono::duration<double, std::nano>(Clock::now() - start_).count();
     // On several cores much of a short launch is handing out, so that not all of their time counts.
-    const float now = std::max(float(ns * std::max(threads_ / 2, 1) / double(total_)), 1e-3F);
+    if (run_.adds_up)
+      ns = double(run_.busy.load(std::memory_order_relaxed));
+    else
+      ns *= std::max(workers_ / 2, 1);
+    const float now = std::max(float(ns / double(run_.plan.total)), 1e-3F);
     const float before = seen_->load(std::memory_order_relaxed);
     seen_->store(now > before ? now : (now + before) / 2, std::memory_order_relaxed);
   }
@@ -159,23 +180,45 @@ class CostNote {
   CostNote& operator=(const CostNote&) = delete;
 
  private:
-  static constexpr double kWorthNoting = 5e3;  // ns
+  static constexpr double kWorthNoting = 5e3;    // ns
+  static constexpr double kWorthAdding = 500e3;  // up to where handing out counts
   std::atomic<float>* const seen_;
-  const std::int64_t total_;
-  const int threads_;
+  Run& run_;
+  const int workers_;
   Clock::time_point start_;
 };
+
+/// Cuts a launch of some cost a thread for some workers.
+void cut(LaunchPlan& plan, int lanes, double cost, int threads, double least_ns) {
+  const double total = double(plan.total), workers = std::max(threads, 1);
+  // As even as the limits allow: too small costs handing out, too large costs balance.
+  double wanted = std::clamp(total / (workers * kChunksPerThread), least_ns / cost, kMaxChunkNs / cost);
+  // A few chunks each: the same number for all.
+  if (const double each = total / (wanted * workers); each >= 1 && each < kChunksPerThread)
+    wanted = total / (std::floor(each) * workers);
+  const std::int64_t step = std::max<std::int64_t>(lanes, kThreadSteps);
+  const std::int64_t size = wanted >= total ? plan.total : (std::int64_t(std::ceil(wanted / double(step)))) * step;
+  plan.chunk_threads = std::min(size, plan.total);
+  plan.chunks = plan.total / plan.chunk_threads + (plan.total % plan.chunk_threads != 0);
+}
 
 /// How a launch is cut by what launches before took, where that says something else than the estimate: which counts all branches,
 /// whether threads go there or not, and every loop once.
 void heed_launches_before(const KernelCode& code, int threads, const LaunchOptions& options, LaunchPlan& plan) {
   if (options.steady || options.chunk_threads > 0 || code.opaque || threads == 1) return;
   const double seen = seen_cost(code, double(plan.total));
-  if (plan.chunks > 1 && seen > 0 && seen < kMinChunkNs) plan = {plan.total, plan.total, 1, true};
-  if (!plan.is_short || seen < 3 * kMinChunkNs) return;
-  KernelCode known = code;
-  known.ns_per_thread = float(seen / double(plan.total));
-  plan = plan_launch(known, plan.total, threads, options);
+  if (seen <= 0) return;
+  const double least = seen < 3 * kMinChunkNs && threads_are_awake(threads) ? kLeastAwakeNs : kMinChunkNs;
+  if (seen < least) {
+    plan = {plan.total, plan.total, 1, true};
+  } else if (seen >= 3 * least) {
+    const bool asks = !plan.is_short;
+    cut(plan, code.lanes, seen / double(plan.total), threads, least);
+    plan.is_brief = seen < 3 * kMinChunkNs;
+    plan.is_short = !asks && plan.is_brief;
+  } else if (seen < kMinChunkNs) {
+    plan = {plan.total, plan.total, 1, true};
+  }
 }
 
 }  // namespace
@@ -208,20 +251,15 @@ WEFT_HOT std::int64_t launch_size(const KernelCode& code, std::span<const std::i
 LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, const LaunchOptions& options) {
   LaunchPlan plan{total, total, total > 0 ? 1 : 0};
   if (total <= 0) return plan;
-  const double cost = cost_of(code);
   // Serial launches are cut too, so that a stop is seen and prints are written on the way.
-  std::int64_t size = options.chunk_threads;
-  if (size <= 0) {
-    plan.is_short = double(total) * cost < 2 * kMinChunkNs;
-    if (plan.is_short) return plan;
-    // As even as the limits allow: too small costs handing out, too large costs balance.
-    const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
-    const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
-    const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
-    size = wanted >= double(total) ? total : (std::int64_t(wanted) / step + 1) * step;
+  if (options.chunk_threads > 0) {
+    plan.chunk_threads = std::min(options.chunk_threads, total);
+    plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
+    return plan;
   }
-  plan.chunk_threads = std::min(size, total);
-  plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
+  const double cost = cost_of(code);
+  plan.is_short = double(total) * cost < 2 * kMinChunkNs;
+  if (!plan.is_short) cut(plan, code.lanes, cost, threads, kMinChunkNs);
   return plan;
 }
 
@@ -250,7 +288,7 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
 
   Questions questions(options, *context);
   Run run{code, params, context, plan, options, questions};
-  std::optional<CostNote> note(std::in_place, code, total, plan.chunks == 1 ? 1 : threads);
+  std::optional<CostNote> note(std::in_place, code, run, int(std::min<std::int64_t>(threads, plan.chunks)));
   // On the calling thread: waking another one costs more than a short launch takes.
   if (plan.chunks == 1 || threads == 1) {
     for (std::int64_t i = 0; i < plan.chunks; ++i) {
@@ -259,8 +297,8 @@ bool launch(const KernelCode& code, const void* params, std::span<const std::int
     }
   } else {
     parallel_chunks(
-        plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->chunk(i); }, &run,
-        threads, questions.wanted() ? &Run::wait : nullptr);
+        plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->timed_chunk(i); }, &run,
+        threads, questions.wanted() ? &Run::wait : nullptr, ChunkOrder::apart, plan.is_brief);
     print.flush_if_any();
   }
   note.reset();

@@ -55,6 +55,7 @@ struct LaunchPlan {
   std::int64_t chunk_threads = 0;
   std::int64_t chunks = 0;
   bool is_short = false;  // by its estimate: not worth two threads, nor a question on the way
+  bool is_brief = false;  // worth several threads only because they are awake
 };
 
 /// The number of threads of a grid. Throws LaunchError for a rank outside 1…4, a negative extent, a total over 2^63−1,

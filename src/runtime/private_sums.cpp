@@ -18,6 +18,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr double kNsPerCopiedByte = 0.25;  // zeroing, adding to and reading a copy, all together
+constexpr double kNsPerCopy = 10e3;        // finding memory for one, and what of it was touched
 
 struct Target {
   char* at = nullptr;
@@ -145,27 +146,13 @@ class Blocks {
       : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets) {}
   Blocks(const Blocks&) = delete;
 
-  /// Chunks are taken from as many parts of the grid as there are workers, in turn, and those of one part mostly by one
-  /// block: neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array.
-  struct Parts {
-    std::int64_t chunk = 0;            // threads
-    std::int64_t count = 1, each = 0;  // parts, and chunks in each; those behind them are taken as they come
-  };
-  Parts parts;
+  /// Workers begin with parts of the grid that lie apart (ChunkOrder), and chunks of one part go mostly by one block:
+  /// neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array.
+  std::int64_t part_size = 0;  // threads; 0: all the same
 
   static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
-    const Parts& parts = blocks.parts;
-    std::size_t wanted = 0;
-    if (parts.each > 0) {
-      const std::int64_t number = begin / parts.chunk;
-      if (number < parts.count * parts.each) {
-        const std::int64_t part = number % parts.count, moved = part * parts.each + number / parts.count;
-        begin += (moved - number) * parts.chunk;
-        end += (moved - number) * parts.chunk;
-        wanted = std::size_t(part);
-      }
-    }
+    const std::size_t wanted = blocks.part_size > 0 ? std::size_t(begin / blocks.part_size) : 0;
     // Chunks of one worker come one after another, so there are as many blocks as workers at most, however many chunks
     // there are.
     const std::size_t taken = blocks.take(context, wanted);
@@ -331,9 +318,11 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
   std::vector<Target> targets;
   if (!find_targets(params, sums, targets)) return false;
   const double workers = double(std::min<std::int64_t>(threads, plan.chunks));
-  // One worker has no copies; n workers share the work and pay for n − 1 copies.
-  const double alone = double(total) * code.ns_per_thread;
-  return alone / workers + double(bytes_of(targets)) * kNsPerCopiedByte * (workers - 1) < alone;
+  // One worker has no copies; n workers share the work and pay for n − 1 copies. What launches took before says more than
+  // the estimate, which counts all branches.
+  const double seen = seen_cost(code, double(total));
+  const double alone = seen > 0 ? seen : double(total) * code.ns_per_thread;
+  return alone / workers + (double(bytes_of(targets)) * kNsPerCopiedByte + kNsPerCopy) * (workers - 1) < alone;
 }
 
 bool launch_with_sums(const KernelCode& code, const void* params, std::size_t param_bytes,
@@ -350,8 +339,7 @@ bool launch_with_sums(const KernelCode& code, const void* params, std::size_t pa
                       : options.max_threads > 0 ? std::min(options.max_threads, thread_count())
                                                 : thread_count();
   const LaunchPlan plan = plan_launch(code, launch_size(code, dims), workers, options);
-  // The last chunk may be shorter than the others, and stays where it is.
-  if (plan.chunks > workers) blocks.parts = {plan.chunk_threads, workers, (plan.chunks - 1) / workers};
+  if (plan.chunks > workers) blocks.part_size = plan.total / workers + 1;
   KernelCode wrapped = code;
   wrapped.entry = &Blocks::chunk;
   AddUp add_up_at_end{blocks};

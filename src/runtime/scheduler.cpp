@@ -18,15 +18,6 @@ namespace {
 constexpr int kMaxThreads = 4096;
 constexpr int kLooks = 1000, kYields = 100;  // at whether others are done, before going to sleep
 
-/// Tells the processor that this thread only waits.
-void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 std::atomic<int> limit{0};
 std::atomic<int> default_count{0};  // 0: not yet asked
 std::atomic<bool> tbb_used{false};
@@ -53,6 +44,29 @@ struct Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 };
+
+/// Whether several threads have called at the same time of late. Then calls take what oneTBB has left, and the team, which
+/// would be one call's alone, rests.
+class Crowd {
+ public:
+  bool is_there(bool now) noexcept {
+    constexpr std::int64_t kLasts = 2'000'000;  // ns
+    const std::int64_t until = until_.load(std::memory_order_relaxed);
+    if (!now && until == 0) return false;
+    const std::int64_t time = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    if (now) {
+      until_.store(time + kLasts, std::memory_order_relaxed);
+      return true;
+    }
+    if (time < until) return true;
+    until_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+
+ private:
+  std::atomic<std::int64_t> until_{0};
+};
+[[maybe_unused]] Crowd crowd;  // only oneTBB has a team
 
 void after_fork_child() {
   callers.store(0, std::memory_order_relaxed);  // other threads' calls are not in here
@@ -82,7 +96,7 @@ void detail::ChunkQueue::await() noexcept {
   for (int look = 0; look < kLooks + kYields; ++look) {
     if (all_done()) return;
     if (look < kLooks)
-      relax();
+      detail::relax();
     else
       std::this_thread::yield();
   }
@@ -116,7 +130,17 @@ SchedulerForm scheduler_form() {
   return SchedulerForm::threads;
 }
 
-void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait) {
+bool threads_are_awake(int threads) {
+#ifdef WEFT_SCHEDULER_TBB
+  return callers.load(std::memory_order_relaxed) == 0 && scheduler_form() == SchedulerForm::tbb &&
+         detail::team_is_awake(threads);
+#else
+  return false;
+#endif
+}
+
+void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads, WaitBody wait, ChunkOrder order,
+                     bool brief) {
   int threads = thread_count();
   const Caller caller;
   threads = std::max(threads - caller.others, 1);
@@ -126,10 +150,11 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
     for (std::int64_t chunk = 0; chunk < count; ++chunk) body(state, chunk);
     return;
   }
-  detail::ChunkQueue queue{count, body, state, wait};
+  detail::ChunkQueue queue{count, body, state, wait, order == ChunkOrder::apart ? threads : 1, brief};
 #ifdef WEFT_SCHEDULER_TBB
   if (scheduler_form() == SchedulerForm::tbb) {
     tbb_used.store(true, std::memory_order_relaxed);
+    if (!crowd.is_there(caller.others > 0) && detail::run_on_team(queue, threads)) return;
     return detail::run_on_tbb(queue, threads);
   }
 #endif

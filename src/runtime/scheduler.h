@@ -18,11 +18,19 @@ using ChunkBody = void (*)(void* state, std::int64_t chunk) noexcept;
 /// What a thread does while it waits for others; it should be short.
 using WaitBody = void (*)(void* state) noexcept;
 
+/// In which order several threads take chunks. Neither is a promise.
+enum class ChunkOrder {
+  rising,  // the next one, whoever asks
+  apart,   // each thread those of its own part of the range, then what others left: calls over the same data one after
+           // another find it in the caches of the same cores
+};
+
 /// Runs body(state, 0 … count−1), each once, on up to thread_count() threads; returns when all are done. With one
 /// thread, or one chunk: in increasing order on the calling thread. `max_threads` lowers the number for this call; 0
 /// does not. `wait`, if there is one, is called on the calling thread every kWaitInterval while it has nothing else to
-/// do but others have.
-void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads = 0, WaitBody wait = nullptr);
+/// do but others have. `brief` work is shared out because others are awake anyway, and keeps them awake no longer.
+void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_threads = 0, WaitBody wait = nullptr,
+                     ChunkOrder order = ChunkOrder::rising, bool brief = false);
 inline constexpr std::chrono::milliseconds kWaitInterval{25};
 
 /// Runs f(0 … count−1) likewise. The first exception is thrown on the calling thread after all chunks ended; once one
@@ -45,6 +53,9 @@ int available_cpus();
 /// are parameters for tests.
 int cgroup_cpu_quota(const std::string& proc_self_cgroup = "/proc/self/cgroup",
                      const std::string& cgroup_root = "/sys/fs/cgroup");
+
+/// Whether so many threads would begin at once, without being woken: then even work of a few microseconds is worth them.
+bool threads_are_awake(int threads);
 
 enum class SchedulerForm { tbb, threads };
 /// The form that the next call uses.

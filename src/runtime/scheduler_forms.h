@@ -9,12 +9,23 @@
 
 namespace weft::runtime::detail {
 
+/// Tells the processor that this thread only waits.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // "yield" does nothing on most
+#endif
+}
+
 /// Work that several threads share: each takes the next chunk until none is left.
 struct ChunkQueue {
   std::int64_t count;
   ChunkBody body;
   void* state;
   WaitBody wait = nullptr;
+  std::int64_t parts = 1;  // stretches of chunks that are begun at the same time; see ChunkOrder
+  bool brief = false;      // see parallel_chunks
   std::atomic<std::int64_t> next{0};
   std::atomic<std::int64_t> done{0};  // counted only for those who wait
   std::mutex mutex{};
@@ -26,7 +37,7 @@ struct ChunkQueue {
       if (next.load(std::memory_order_relaxed) >= count) return;
       const std::int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= count) return;
-      body(state, chunk);
+      body(state, place(chunk));
       if (wait) finish();
     }
   }
@@ -37,6 +48,13 @@ struct ChunkQueue {
 
  private:
   void finish() noexcept;
+
+  /// The k-th chunk that is taken: the first of each part, then the second of each. Those behind the last part stay last.
+  std::int64_t place(std::int64_t k) const noexcept {
+    if (parts <= 1) return k;
+    const std::int64_t each = count / parts;
+    return k < each * parts ? k % parts * each + k / parts : k;
+  }
 };
 
 /// Drains the queue on the calling thread and up to threads − 1 others, then awaits the rest; returns when all chunks
@@ -46,6 +64,10 @@ void run_on_threads(ChunkQueue& queue, int threads) noexcept;
 void run_on_tbb(ChunkQueue& queue, int threads) noexcept;
 /// The most threads that oneTBB would use: it starts no more than there are processors.
 int tbb_max_threads();
+/// The same by workers that stay awake between calls; false, and nothing was done, while they work for another call.
+bool run_on_team(ChunkQueue& queue, int threads) noexcept;
+/// Whether so many threads would begin at once.
+bool team_is_awake(int threads) noexcept;
 #endif
 
 /// Fork handlers of the thread pool: between them no other thread changes it; the child starts without one.

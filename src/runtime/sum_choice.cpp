@@ -10,7 +10,7 @@ namespace weft::runtime {
 namespace {
 
 constexpr double kWorthKnowing = 100e-6;  // seconds: shorter launches vary too much, and win too little
-constexpr double kForget = 1.02;          // a best time counts by so much less with every later one: data change
+constexpr double kForget = 1.05;          // a best time counts by so much less with every later one: data change
 constexpr int kTries = 3;                 // of a way before it is judged: the first finds cold memory
 constexpr int kLookAgain = 64;            // launches between two tries of a way that lost
 constexpr double kHopeless = 3;           // times the best: not looked at again before eight times as many launches
@@ -55,7 +55,7 @@ SumWay choose_sum_way(const SumCase& launch, const SumOptions& options) {
   ++record.launches;
   const Way& first = record.ways[int(expected)];
   if (first.tries < kTries || first.best < kWorthKnowing) return expected;
-  const bool open[kSumWays] = {true, options.copies, options.atomics};
+  const bool open[kSumWays] = {true, options.copies, options.atomics && first.best >= options.atomics_from};
   int winner = int(expected);
   for (int w = 0; w < kSumWays; ++w) {
     if (!open[w]) continue;

@@ -25,6 +25,7 @@ struct SumOptions {
   bool copies = true;           // memory and arrays allow copies
   bool atomics = false;         // there is such code, or it may be made
   bool copies_expected = true;  // an estimate says that copies pay; it is tried first
+  double atomics_from = 0;      // seconds that a launch must take otherwise for them to be tried
 };
 
 /// The way for a launch; thread-safe. Launches that the estimate says are short keep to what it says.

@@ -283,3 +283,57 @@ def k(a: wp.array(dtype=int), b: wp.array2d(dtype=int), c: wp.array3d(dtype=int)
         and a[2].numpy().sum() == 2 * COUNT - 3
     )
     assert (a[3].numpy()[:, 0, 1, 1] == COUNT).all() and a[3].numpy().sum() == 2 * COUNT
+
+
+@pytest.fixture
+def one_thread():
+    wp.config.cpu_threads = 1
+    yield
+    wp.config.cpu_threads = 0
+
+
+@pytest.mark.parametrize("scalar", INTEGERS, ids=lambda t: t.__name__)
+def test_numbers_of_one_counter_in_order(scalar: type, one_thread: None) -> None:
+    """Threads in their order find what those before them left, lanes or not: all of them, some, none, in a branch."""
+    counters = wp.zeros(4, dtype=scalar)
+    every, some, few = (wp.zeros(COUNT, dtype=scalar) for _ in range(3))
+    body = """
+every[i] = wp.atomic_add(counters, 0, S(i % 3))
+if i % 5 != 2:
+    some[i] = wp.atomic_add(counters, 1, S(1)) + S(1)
+if i % 97 == 3 and every[i] != S(120):
+    few[i] = wp.atomic_add(counters, 2, S(2)) + S(1)
+if i > 2 * 12000:
+    wp.atomic_add(counters, 3, S(1))
+"""
+    run(body, {"S": scalar}, {"counters": counters, "every": every, "some": some, "few": few})
+    i = np.arange(COUNT)
+    kind = wp.types.warp_type_to_np_dtype[scalar]
+    brought = (i % 3).astype(kind)
+    before = (np.cumsum(brought.astype(np.int64)) - brought).astype(kind)
+    np.testing.assert_array_equal(every.numpy(), before)
+    takes = i % 5 != 2
+    np.testing.assert_array_equal(some.numpy(), np.where(takes, np.cumsum(takes).astype(np.int64), 0).astype(kind))
+    rare = (i % 97 == 3) & (before != kind(120))
+    expected = np.where(rare, 2 * (np.cumsum(rare).astype(np.int64) - 1) + 1, 0).astype(kind)
+    np.testing.assert_array_equal(few.numpy(), expected)
+    totals = [int(brought.astype(np.int64).sum()), int(takes.sum()), 2 * int(rare.sum()), 0]
+    np.testing.assert_array_equal(counters.numpy(), np.array(totals, dtype=np.int64).astype(kind))
+
+
+def test_a_list_has_every_item_once() -> None:
+    """From many cores: each finds a place of its own, and there are no gaps."""
+    count = 200_000
+    taken, places, items = wp.zeros(1, dtype=int), wp.full(count, -1, dtype=int), wp.full(count, -1, dtype=int)
+    body = """
+if i % 7 < 3:
+    at = wp.atomic_add(taken, 0, 1)
+    places[i] = at
+    items[at] = i
+"""
+    run(body, {}, {"taken": taken, "places": places, "items": items}, count)
+    chosen = np.flatnonzero(np.arange(count) % 7 < 3)
+    assert taken.numpy()[0] == len(chosen)
+    np.testing.assert_array_equal(np.sort(places.numpy()[chosen]), np.arange(len(chosen)))
+    np.testing.assert_array_equal(np.sort(items.numpy()[: len(chosen)]), chosen)
+    assert (items.numpy()[len(chosen) :] == -1).all()

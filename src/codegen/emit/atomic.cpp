@@ -131,6 +131,9 @@ class ElementAtomic {
     // is off counts for nothing in a sum, but not in a minimum.
     joins_lanes_ = e_.W > 1 && !halves_ && (adds() || (is_extreme() && !active_)) && !wanted_ && !at_.pointers &&
                    !at_.fast_if && !at_.lane_stride && !is_lanes(at_.valid);
+    draws_numbers_ = e_.W > 1 && adds() && wanted_ && info_.parts.size() == 1 && info_.parts[0].count == 1 &&
+                     info_.parts[0].kind != PartKind::block && !is_floating(info_.parts[0].scalar) && !at_.pointers &&
+                     !at_.fast_if && !at_.lane_stride && !is_lanes(at_.valid);
     if (at_.valid && !is_lanes(at_.valid))
       e_.when(at_.valid, [&] { run(); });
     else
@@ -165,13 +168,15 @@ class ElementAtomic {
     return out;
   }
 
-  /// The cheapest way that is right, in this order: threads of a warp together; lanes that go to one place as one;
+  /// The cheapest way that is right, in this order: threads of a warp together; lanes that go to one place as one, whether
+  /// they want what they found there or not;
   /// lanes that go to places apart at once; lane by lane.
   void run() {
     // Threads that run together and add to one place do so together.
     const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && !in_block_ && (e_.W == 1 || joins_lanes_) &&
                           e_.unit.hooks->adds_together(op_, info_);
     if (together) return active_ ? e_.when(e_.any(active_), [&] { add_together(); }) : add_together();
+    if (draws_numbers_) return active_ ? e_.when(e_.any(active_), [&] { draw_numbers(); }) : draw_numbers();
     if (joins_lanes_ && active_) return e_.when(e_.any(active_), [&] { one_lane(nullptr); });
     if (joins_lanes_) return one_lane(nullptr);
     // What has to hold at run time for lanes to be apart; null where it is known.
@@ -189,6 +194,30 @@ class ElementAtomic {
     llvm::SmallVector<llvm::Value*, 16> sums;
     for (const Part& part : values_) sums.push_back(e_.W > 1 ? of_all_lanes(scalar, e_.plain(part)) : e_.plain(part));
     e_.unit.hooks->add_together(e_, op_, scalar, e_.byte_offset(at_.pointer, b_.getInt64(at_.offset)), sums);
+  }
+
+  /// All lanes add integers to one counter and want what they found, as those do that append to a list: one addition of
+  /// what all bring, and each lane found what those before it would have left. Cores that draw from one counter wait for
+  /// each other at every operation, so that there should be few; and what lanes write to the list then lies side by side.
+  void draw_numbers() {
+    const PartInfo& part = info_.parts[0];
+    llvm::Value* own = e_.plain(values_[0]);
+    if (!is_lanes(own)) own = e_.splat(own);
+    llvm::Value* const zero = llvm::Constant::getNullValue(own->getType());
+    if (active_) own = b_.CreateSelect(active_, own, zero);
+    llvm::Value* sums = own;  // of each lane and those before it
+    for (int by = 1; by < e_.W; by *= 2) {
+      llvm::SmallVector<int, 32> order;
+      for (int lane = 0; lane < e_.W; ++lane) order.push_back(lane < by ? e_.W + lane : lane - by);
+      sums = b_.CreateAdd(sums, b_.CreateShuffleVector(sums, zero, order));
+    }
+    llvm::Value* all = b_.CreateExtractElement(sums, std::uint64_t(e_.W - 1));
+    llvm::Value* place = e_.byte_offset(pointers_, b_.getInt64(at_.offset + part.offset));
+    const ScalarAtomic atomic{op_.atomic, part.scalar, place, all, nullptr};
+    llvm::Value* old = anywhere_ ? e_.unit.hooks->atomic_anywhere(e_, atomic) : emit_scalar_atomic(e_, atomic, alone_);
+    llvm::Value* found = b_.CreateAdd(e_.splat(old), b_.CreateSub(sums, own));
+    if (active_) found = b_.CreateSelect(active_, found, zero);
+    e_.block_put(slots_[0], part.scalar, b_.getInt64(0), found);
   }
 
   /// Whether lanes add to elements of their own, at once: they don't meet, and no other thread takes part.
@@ -292,10 +321,11 @@ class ElementAtomic {
   const Parts values_, expected_;
   const bool wanted_;  // the old values are
   bool halves_ = false;
-  bool alone_ = false;        // no other thread takes part
-  bool anywhere_ = false;     // nobody knows whose memory it is
-  bool in_block_ = false;     // the block's
-  bool joins_lanes_ = false;  // all lanes go to one place, as one
+  bool alone_ = false;          // no other thread takes part
+  bool anywhere_ = false;       // nobody knows whose memory it is
+  bool in_block_ = false;       // the block's
+  bool joins_lanes_ = false;    // all lanes go to one place, as one
+  bool draws_numbers_ = false;  // the same, and each wants what it found there
   Parts slots_;
   llvm::Value* pointers_ = nullptr;  // of the lanes, or one for all
   llvm::Value* active_ = nullptr;    // lanes that take part; null: all

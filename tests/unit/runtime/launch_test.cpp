@@ -172,7 +172,7 @@ TEST(Launch, planHasSensibleChunks) {
         ASSERT_GE((static_cast<unsigned __int128>(plan.chunks) * std::uint64_t(plan.chunk_threads)),
                   std::uint64_t(total));
         if (plan.chunks > 1) {
-          ASSERT_EQ(plan.chunk_threads % (8 * 16), 0);
+          ASSERT_EQ(plan.chunk_threads % 16, 0);
           ASSERT_GE(double(plan.chunk_threads) * std::max(double(ns), 1e-3), 20e3);
         }
       }
@@ -180,6 +180,15 @@ TEST(Launch, planHasSensibleChunks) {
   const LaunchPlan saxpy = plan_launch(code_of(empty_kernel, 0.5f, 8), std::int64_t(1) << 24, 2, options);
   EXPECT_GE(saxpy.chunks, 8);
   EXPECT_LE(saxpy.chunks, 64);
+  // Few heavy threads, as many as a simulation has worlds: there is a chunk for everybody, however wide the vectors are.
+  for (int lanes : {1, 4, 16, 32}) {
+    const LaunchPlan worlds = plan_launch(code_of(empty_kernel, 2e3f, lanes), 2048, 16, options);
+    EXPECT_GE(worlds.chunks, 16) << lanes;
+    EXPECT_EQ(worlds.chunks % 16, 0) << lanes;
+    EXPECT_EQ(worlds.chunk_threads % lanes, 0) << lanes;
+  }
+  // Where there are but a few chunks for each, each has as many: 27 of them would keep sixteen waiting for eleven.
+  EXPECT_EQ(plan_launch(code_of(empty_kernel, 100, 1), 5400, 16, options).chunks, 16);
 }
 
 TEST(Launch, contextTellsDimsAndMode) {

@@ -65,6 +65,59 @@ TEST(Scheduler, serialRunsInOrderOnTheCallingThread) {
   for (std::int64_t i = 0; i < 100; ++i) EXPECT_EQ(order[std::size_t(i)], i);
 }
 
+TEST(Scheduler, partsAreBegunAtTheSameTime) {
+  std::vector<std::int64_t> order;
+  detail::ChunkQueue queue{
+      10, [](void* s, std::int64_t i) noexcept { static_cast<std::vector<std::int64_t>*>(s)->push_back(i); }, &order,
+      nullptr, 4};
+  queue.drain();
+  EXPECT_EQ(order, (std::vector<std::int64_t>{0, 2, 4, 6, 1, 3, 5, 7, 8, 9}));
+}
+
+TEST(Scheduler, callsThatFollowEachOtherRunEveryChunkOnce) {
+  // Workers look out for the next call: it must find them whole, whatever the last one was.
+  for (int limit : {2, 0}) {
+    const Limit scope(limit);
+    for (int round = 0; round < 4000; ++round) {
+      const std::int64_t count = 1 + round % 37;
+      std::atomic<std::int64_t> sum{0};
+      struct State {
+        std::atomic<std::int64_t>* sum;
+        std::atomic<int> hits[37] = {};
+      } state{&sum};
+      parallel_chunks(
+          count,
+          [](void* raw, std::int64_t i) noexcept {
+            auto& s = *static_cast<State*>(raw);
+            s.hits[i].fetch_add(1, std::memory_order_relaxed);
+            s.sum->fetch_add(i + 1, std::memory_order_relaxed);
+          },
+          &state, round % 5, nullptr, round % 2 ? ChunkOrder::apart : ChunkOrder::rising);
+      ASSERT_EQ(sum.load(), count * (count + 1) / 2);
+      for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(state.hits[i].load(), 1);
+      if (round % 400 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // they have gone to sleep
+    }
+  }
+}
+
+TEST(Scheduler, othersTakeWhatALateThreadLeaves) {
+  // The first chunk of one part waits for all other chunks: whoever is free does the rest of that part.
+  const Limit scope(2);
+  struct State {
+    std::atomic<int> done{0};
+  } state;
+  parallel_chunks(
+      16,
+      [](void* raw, std::int64_t i) noexcept {
+        auto& s = *static_cast<State*>(raw);
+        if (i == 8)
+          while (s.done.load() < 15) std::this_thread::yield();
+        s.done.fetch_add(1);
+      },
+      &state, 0, nullptr, ChunkOrder::apart);
+  EXPECT_EQ(state.done.load(), 16);
+}
+
 TEST(Scheduler, exceptionsArriveAtTheCallerAfterAllChunksEnded) {
   for (int limit : {1, 4}) {
     const Limit scope(limit);

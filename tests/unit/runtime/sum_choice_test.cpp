@@ -48,6 +48,12 @@ TEST_F(SumChoiceTest, whatIsNotOpenIsNeverTaken) {
   EXPECT_EQ(taken[std::size_t(SumWay::alone)], 100);
 }
 
+TEST_F(SumChoiceTest, atomicsAreTriedWhereLaunchesAreLongEnough) {
+  EXPECT_EQ(last_ways(launch_, {true, true, true, 5e-3}, {3e-3, 2e-3, 1e-3})[std::size_t(SumWay::atomics)], 0);
+  forget_sum_times();
+  EXPECT_GE(last_ways(launch_, {true, true, true, 1e-3}, {3e-3, 2e-3, 1e-3})[std::size_t(SumWay::atomics)], 95);
+}
+
 TEST_F(SumChoiceTest, shortLaunchesKeepToTheEstimate) {
   EXPECT_EQ(last_ways(launch_, {true, true, true}, {1e-6, 20e-6, 1e-6})[std::size_t(SumWay::copies)], 100);
   forget_sum_times();
