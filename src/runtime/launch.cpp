@@ -105,8 +105,9 @@ struct Run {
   static void wait(void* state) noexcept { static_cast<const Run*>(state)->questions.ask(); }
 
   void one_by_one(std::int64_t begin, std::int64_t end) const noexcept {
-    for (std::int64_t thread = end; thread-- > begin;) {
-      code.entry(thread, thread + 1, params, context);
+    const std::int64_t step = std::max(code.block, 1);
+    for (std::int64_t thread = (end + step - 1) / step * step - step; thread >= begin; thread -= step) {
+      code.entry(thread, std::min(thread + step, end), params, context);
       if (code.opaque) questions.ask();
       if (questions.stopped()) return;
     }
@@ -115,7 +116,8 @@ struct Run {
   /// A chunk can take longer than its estimate, so it runs in pieces that grow while they are quick and shrink when they
   /// are slow. Loops ask by themselves; foreign code does not, and begins with as few threads as can be.
   void pieces(std::int64_t begin, std::int64_t end) const noexcept {
-    const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
+    const std::int64_t least =
+        code.block ? code.block : std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
     // Shared by all chunks, so that each starts from what the last one found out. Lost updates do no harm.
     std::int64_t size = options.steady ? 0 : piece.load(std::memory_order_relaxed);
     if (size == 0) {
@@ -217,8 +219,10 @@ LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, 
     // As even as the limits allow: too small costs handing out, too large costs balance.
     const double even = double(total) / (double(std::max(threads, 1)) * kChunksPerThread);
     const double wanted = std::clamp(even, kMinChunkNs / cost, kMaxChunkNs / cost);
-    const std::int64_t step = std::max(code.lanes, 1) * kLaneSteps;
+    const std::int64_t step = code.block ? code.block : std::max(code.lanes, 1) * kLaneSteps;
     size = wanted >= double(total) ? total : (std::int64_t(wanted) / step + 1) * step;
+  } else if (code.block) {
+    size = (size + code.block - 1) / code.block * code.block;
   }
   plan.chunk_threads = std::min(size, total);
   plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
