@@ -21,8 +21,10 @@ Entity Tiles::form_query_next(std::string_view name, std::vector<Argument> args)
                 std::string("make one: wp.") + (mesh ? "tile_mesh_query_aabb" : "tile_bvh_query_aabb") + "(…)");
   args[0].keyword = {};
   meet();
-  if (threads_ > 1)
-    for (ir::Value* v : {thread(), thread_count()}) args.push_back({{}, Entity::of(v), nullptr, nullptr});
+  if (threads_ > 1) {
+    const Window totals = make(types::i32(), {(threads_ + 31) / 32});
+    for (ir::Value* v : {totals.data, thread(), thread_count()}) args.push_back({{}, Entity::of(v), nullptr, nullptr});
+  }
   const std::string_view step = threads_ > 1 ? "_tile_query_next_block" : "_tile_query_next";
   const Entity found = f_.call_functions({library_function(step)}, std::move(args), at_);
   if (!found.is_value()) return Entity::failed();

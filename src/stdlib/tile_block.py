@@ -349,10 +349,15 @@ def _tile_rank_block(flag, totals, thread, threads):
     return before, all
 
 
-def _tile_query_next_block(query: ref, thread, threads):
-    # All threads take the same steps; each keeps the one of its number.
+def _tile_query_next_block(query: ref, totals, thread, threads):
+    # What the thread finds next; -1 if it finds nothing. Nobody goes on once none of the block found anything.
     mine = int(-1)
-    for k in range(threads):
-        index = _tile_query_next(query)
-        mine = where(k == thread, index, mine)
+    if _on_gpu():
+        mine = _tile_query_share(query, thread, threads)
+        before, all = _tile_rank_block(mine >= 0, totals, thread, threads)
+        query._finished = all == 0
+    else:  # all threads take the same steps, and each keeps the one of its number
+        for k in range(threads):
+            index = _tile_query_next(query)
+            mine = where(k == thread, index, mine)
     return mine
