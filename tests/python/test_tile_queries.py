@@ -155,9 +155,12 @@ def boxes_of_each(id: wp.uint64, low: wp.array(dtype=wp.vec3), size: float, hits
     i, lane = wp.tid()
     query = wp.tile_bvh_query_aabb(id, low[i], low[i] + wp.vec3(size, size, size))
     while wp.tile_query_valid(query):
-        mine = wp.untile(wp.tile_bvh_query_next(query))
+        found = wp.tile_bvh_query_next(query)
+        mine = wp.untile(found)
         if mine >= 0:
             wp.atomic_add(hits, i, mine, 1)
+            if lane > 0 and found[lane - 1] < 0:  # nobody in front goes without
+                wp.atomic_add(hits, i, mine, 100)
 
 
 @pytest.mark.parametrize("block", [1, 32, 33, 96, 256])
@@ -174,3 +177,11 @@ def test_threads_share_a_tree_whatever_its_size(block, count, size):
     end = start + np.float32(size)
     met = (low[None] <= end[:, None]).all(-1) & (high[None] >= start[:, None]).all(-1)
     np.testing.assert_array_equal(hits.numpy(), met.astype(int))
+
+
+def test_threads_that_are_missing_find_nothing():
+    hits = wp.zeros(len(LOW), dtype=int)
+    bvh = tree()
+    wp.launch(boxes_until_none, dim=20, inputs=[bvh.id, wp.vec3(-9.0), wp.vec3(9.0), hits], block_dim=32)
+    threads = 20 if wp.get_device().is_cpu else 1
+    np.testing.assert_array_equal(hits.numpy(), np.full(len(LOW), threads))
