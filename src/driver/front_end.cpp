@@ -17,7 +17,10 @@ namespace {
 /// those whose threads don't wait for each other run one by one all the same.
 void settle_block(ir::Module& module, const CompileOptions& options, bool cpu) {
   if (!options.gpu.block) return;
-  const bool together = ir::find_tile_memory(module) || (cpu && ir::waits_in_block(module));
+  const bool natives = std::any_of(module.functions.begin(), module.functions.end(), [](const auto& function) {
+    return !function->native.empty();
+  });  // C++ may wait, too
+  const bool together = ir::find_tile_memory(module) || (cpu && (natives || ir::waits_in_block(module)));
   if (!together && !cpu) return;
   ir::Form& form = module.functions.back()->form;
   if (together) {

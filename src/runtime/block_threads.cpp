@@ -19,10 +19,15 @@ class Block {
  public:
   /// The block whose thread runs.
   static Block& running() { return *current_; }
+  /// The same, or null where each thread is a block of its own.
+  static Block* current() { return current_; }
+  int thread() const { return fibers_.current(); }
+  int threads() const { return count_; }
 
   void run(std::int64_t first, int count, const BlockNeeds& needs, LaunchContext* context,
            void (*body)(void*, std::int64_t), void* state) noexcept {
     first_ = first;
+    count_ = count;
     body_ = body;
     state_ = state;
     arrived_ = 0;
@@ -144,6 +149,7 @@ class Block {
 
   Fibers fibers_;
   std::int64_t first_ = 0;
+  int count_ = 0;
   void (*body_)(void*, std::int64_t) = nullptr;
   void* state_ = nullptr;
   int arrived_ = 0;
@@ -200,7 +206,11 @@ void weft_rt_blocks(std::int64_t begin, std::int64_t end, const void* params, we
       &chunk);
 }
 
-void weft_rt_barrier() { Block::running().barrier(); }
+void weft_rt_barrier() {
+  if (Block* block = Block::current()) block->barrier();
+}
+std::int32_t weft_rt_thread() { return Block::current() ? Block::current()->thread() : 0; }
+std::int32_t weft_rt_threads() { return Block::current() ? Block::current()->threads() : 1; }
 void* weft_rt_block_memory() { return Block::running().memory(); }
 std::uint32_t weft_rt_warp() { return Block::running().present(); }
 std::uint32_t weft_rt_vote(std::uint32_t mask, std::int32_t flag) { return Block::running().vote(mask, flag != 0); }

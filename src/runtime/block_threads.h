@@ -26,8 +26,11 @@ extern "C" {
 void weft_rt_blocks(std::int64_t begin, std::int64_t end, const void* params, weft::runtime::LaunchContext* context,
                     weft::runtime::ChunkFn thread, std::int32_t threads, std::int64_t shared_bytes,
                     std::int64_t stack_bytes);
-/// Waits for the threads of the block that have not left.
+/// Waits for the threads of the block that have not left. A thread that is a block of its own waits for nobody.
 void weft_rt_barrier();
+/// The thread's number in its block, and how many there are.
+std::int32_t weft_rt_thread();
+std::int32_t weft_rt_threads();
 /// The memory that they share.
 void* weft_rt_block_memory();
 /// The threads of the caller's warp that have not left, as bits.

@@ -21,6 +21,8 @@ std::vector<HelperSymbol> make_table() {
                                      symbol("weft_rt_breakpoint", &weft_rt_breakpoint),
                                      symbol("weft_rt_blocks", &weft_rt_blocks),
                                      symbol("weft_rt_barrier", &weft_rt_barrier),
+                                     symbol("weft_rt_thread", &weft_rt_thread),
+                                     symbol("weft_rt_threads", &weft_rt_threads),
                                      symbol("weft_rt_block_memory", &weft_rt_block_memory),
                                      symbol("weft_rt_warp", &weft_rt_warp),
                                      symbol("weft_rt_vote", &weft_rt_vote),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import warp as wp
+from warp._src.kernels import custom_functions
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +112,31 @@ def test_native_barriers_and_shuffles():
     wp.launch_tiled(k, dim=5, inputs=[scratch, out, swapped], block_dim=64, device="cpu")
     assert (out.numpy() == (np.arange(64) + 1) % 64).all()
     assert (swapped.numpy() == np.arange(64) ^ 1).all()
+
+
+@wp.func_native("""
+    scratch[row * 64 + WP_TILE_THREAD_IDX] = x;
+    WP_TILE_SYNC();
+    int left = WP_TILE_THREAD_IDX == 0 ? WP_TILE_BLOCK_DIM - 1 : WP_TILE_THREAD_IDX - 1;
+    return scratch[row * 64 + left];
+""")
+def left_of(scratch: wp.array(dtype=int), row: int, x: int) -> int: ...
+
+
+@pytest.mark.skipif(custom_functions.find_clang() is None, reason="no clang on this machine")
+def test_native_code_waits_and_knows_its_block():
+    @wp.kernel(enable_backward=False)
+    def k(scratch: wp.array(dtype=int), out: wp.array2d(dtype=int)):
+        i, lane = wp.tid()
+        out[i, lane] = left_of(scratch, i, lane)
+
+    scratch, out = wp.zeros(5 * 64, dtype=int, device="cpu"), wp.zeros((5, 64), dtype=int, device="cpu")
+    wp.launch_tiled(k, dim=5, inputs=[scratch, out], block_dim=64, device="cpu")
+    assert (out.numpy() == (np.arange(64) - 1) % 64).all()
+    wp.config.enable_cpu_blocks = False
+    alone = wp.zeros((5, 1), dtype=int, device="cpu")
+    wp.launch_tiled(k, dim=5, inputs=[scratch, alone], block_dim=64, device="cpu")
+    assert (alone.numpy() == 0).all()
 
 
 def test_gradients():
