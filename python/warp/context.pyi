@@ -77,7 +77,7 @@ def launch(
     record_tape  let an active tape record the launch
     record_cmd   return a wp.Launch to run later, instead of running now
     max_blocks   most CUDA blocks; has no meaning on the CPU
-    block_dim    threads per CUDA block; has no meaning on the CPU
+    block_dim    threads per CUDA block; on the CPU with wp.config.enable_cpu_blocks, else a block is one thread
     """
 
 CPU: Any
@@ -460,7 +460,7 @@ def launch_tiled(*args: Any, **kwargs: Any) -> Launch | None:
     """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
 
     In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
-    is one thread, whatever `block_dim` says.
+    is one thread, whatever `block_dim` says, unless `wp.config.enable_cpu_blocks` is set.
 
     Args:
         kernel: the kernel, by position or by name.

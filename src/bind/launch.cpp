@@ -59,7 +59,7 @@ constexpr const char* kDoc =
     "    record_tape  let an active tape record the launch\n"
     "    record_cmd   return a wp.Launch to run later, instead of running now\n"
     "    max_blocks   most CUDA blocks; has no meaning on the CPU\n"
-    "    block_dim    threads per CUDA block; has no meaning on the CPU\n";
+    "    block_dim    threads per CUDA block; on the CPU with wp.config.enable_cpu_blocks, else a block is one thread\n";
 
 WEFT_HOT bool name_argument(PyObject* name, std::size_t& index) {
   for (std::size_t i = 0; i < kArguments; ++i) {
@@ -124,6 +124,7 @@ WEFT_HOT LaunchPlace gpu_place(int ordinal, PyObject* max_blocks, PyObject* bloc
   if (ordinal < 0) {  // nothing depends on them, but what a GPU refuses is a mistake here, too
     if (place.gpu.max_blocks < 0) throw nb::value_error("max_blocks is 0 (no limit) or more");
     if (block < 0) throw nb::value_error("block_dim is 0 (as many as suit the kernel) or more");
+    place.gpu.block_dim = block_on_cpu(block);
     return place;
   }
   place.device = &cuda::System::shared().device(ordinal);
@@ -256,7 +257,9 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
                      LaunchPlace place, LaunchOnTape* tape = nullptr) {
   std::int64_t extents[kMaxRank];
   const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
-  if (!place.device) return launch_as(kernel, dims, inputs, outputs, place, tape);
+  if (!place.device)
+    return launch_as(place.gpu.block_dim ? kernel_for(kernel, place, dims) : kernel, dims, inputs, outputs, place,
+                     tape);
   try {
     if (!kernel->shares_memory().value_or(false)) [[likely]]
       return launch_as(kernel, dims, inputs, outputs, place, tape);
@@ -424,15 +427,16 @@ void register_launch(nb::module_& m) {
 
   m.def(
       "set_launch_settings",
-      [](std::uint64_t epoch, int max_threads, bool plain) {
+      [](std::uint64_t epoch, int max_threads, bool plain, bool cpu_blocks) {
         LaunchSettings& s = launch_settings();
         s.epoch = epoch;
         s.max_threads = max_threads;
         s.plain = plain;
+        s.cpu_blocks = cpu_blocks;
       },
-      nb::arg("epoch"), nb::arg("max_threads"), nb::arg("plain"),
-      "What launches know of the configuration: a number that changes with it, the most threads, and whether launches "
-      "need no help from Python (no print_launches).");
+      nb::arg("epoch"), nb::arg("max_threads"), nb::arg("plain"), nb::arg("cpu_blocks") = false,
+      "What launches know of the configuration: a number that changes with it, the most threads, whether launches "
+      "need no help from Python (no print_launches), and whether blocks on the CPU may have several threads.");
   m.def(
       "set_launch_device", [](int place) { launch_settings().current = place; }, nb::arg("place"),
       "The current device: its number, -1 for the CPU, -3 to ask Python first.");

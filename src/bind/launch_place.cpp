@@ -60,6 +60,15 @@ WEFT_HOT int place_named(PyObject* device) {
   return PyUnicode_Check(device) && PyUnicode_Compare(device, cpu_name) == 0 ? kOnCpu : kPlaceUnknown;
 }
 
+WEFT_HOT int block_on_cpu(std::int64_t block_dim) {
+  if (!launch_settings().cpu_blocks || block_dim <= 1) return 0;
+  if (block_dim > ir::kMaxBlock)
+    throw nb::value_error(
+        ("block_dim must be at most " + std::to_string(ir::kMaxBlock) + " on CPU, got " + std::to_string(block_dim))
+            .c_str());
+  return int(block_dim);
+}
+
 void register_launch_place(nb::module_& m) {
   m.def(
       "set_thread_device", [](nb::handle place) { thread_place = place.is_none() ? kNoScope : nb::cast<int>(place); },

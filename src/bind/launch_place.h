@@ -16,6 +16,9 @@ int place_unnamed(PyObject* inputs, PyObject* outputs);
 /// kPlaceUnknown.
 int place_named(PyObject* device);
 
+/// The threads of a block on the CPU, where it may have several; else 0. Raises ValueError if there are too many.
+int block_on_cpu(std::int64_t block_dim);
+
 void register_launch_place(nb::module_& m);
 
 }  // namespace weft::bind

@@ -179,6 +179,7 @@ struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<std::uint64_t> epoch = 0;      // counts changes
   std::atomic<int> max_threads = 0;          // config.cpu_threads; 1: serial
   std::atomic<bool> plain = true;            // nothing that the hot path does not know: no print_launches
+  std::atomic<bool> cpu_blocks = false;      // config.enable_cpu_blocks
   std::atomic<int> current = kPlaceUnknown;  // the process's device; unknown until somebody needs to know
   std::atomic<bool> has_gpus = false;        // there are devices besides the CPU
   nb::object rare;                           // Python's launch, for everything that the hot path does not do

@@ -6,6 +6,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bind/graph_journal.h"
+#include "bind/launch_place.h"
 #include "bind/tape.h"
 #include "driver/default_argument.h"
 #include "driver/gpu_launch.h"
@@ -135,7 +136,7 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   r.rank = rank;
   r.empty = std::find(extents, extents + rank, 0) != extents + rank;
   r.on_gpu.reset();
-  if (!r.place.device || !r.plain->shares_memory().value_or(false)) return;
+  if (r.place.device ? !r.plain->shares_memory().value_or(false) : r.place.gpu.block_dim == 0) return;
   r.kernel = kernel_for(r.plain, r.place, r.dims());  // blocks may be rows of this grid, and were not of the last
   r.signature = &r.kernel->signature(r.signature->types);
 }
@@ -166,6 +167,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   if (!handle) throw nb::type_error("a launch is made for a kernel (a function decorated with @wp.kernel)");
   RecordedLaunch r;
   if (place >= 0) r.place = {&cuda::System::shared().device(place), {nullptr, block_dim, max_blocks}};
+  if (place < 0) r.place.gpu.block_dim = block_on_cpu(block_dim);
   r.kernel = current_kernel(kernel.ptr(), *handle);
   r.backward = handle->backward;
   const ArgumentList args(inputs.ptr(), outputs.ptr());

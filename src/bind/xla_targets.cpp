@@ -152,13 +152,12 @@ std::string enter(std::unique_ptr<CallTarget> target) {
 }
 
 /// The kernel as records carry it. Raises compile errors.
-interop::PortableKernel portable_kernel(const PythonKernel& kernel, driver::KernelSignature& signature) {
+interop::PortableKernel portable_kernel(PythonKernel& kernel, driver::KernelSignature& signature,
+                                        const CallRecord& record) {
   CompileSession session(kernel.decl());
   DiagnosticSink sink;
-  interop::PortableKernel out;
-  out.ir = driver::portable_ir(kernel, signature, sink);
+  interop::PortableKernel out = interop::make_portable(kernel, signature, record, sink);
   if (out.ir.empty()) raise_compile_error(sink);
-  out.options = kernel.options();
   return out;
 }
 
@@ -187,7 +186,7 @@ nb::bytes register_call(const std::shared_ptr<PythonKernel>& kernel, const std::
     }
     record.params.push_back(std::move(param));
   }
-  if (portable) record.portable = portable_kernel(*kernel, signature);
+  if (portable) record.portable = portable_kernel(*kernel, signature, record);
   const std::string bytes = enter(interop::make_target(std::move(record), kernel, signature));
   return nb::bytes(bytes.data(), bytes.size());
 }

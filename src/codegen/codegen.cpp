@@ -44,7 +44,7 @@ int allowed_lanes(const ir::Function& kernel, const TargetSpec& target, const Em
   if (lanes == 0) return choose_lanes(kernel, target);
   if (lanes != 1 && lanes != 2 && lanes != 4 && lanes != 8 && lanes != 16 && lanes != 32)
     throw Error("lanes must be 1, 2, 4, 8, 16 or 32, not " + std::to_string(lanes));
-  if (target.arch == TargetSpec::nvptx || has_spin_loop(kernel) || calls_native(kernel)) return 1;
+  if (target.arch == TargetSpec::nvptx || kernel.form.block || has_spin_loop(kernel) || calls_native(kernel)) return 1;
   return memory.bytes * unsigned(lanes) > kMaxPrivateBytes ? 1 : lanes;
 }
 
@@ -145,7 +145,8 @@ Emission::Emission(const ir::Module& module, const ir::Function& kernel, const T
   unit.emit_kernel(kernel);
   if (unit.lines) unit.lines->finish();
   unit.hooks->describe(result);
-  state_->along = lanes == 1 && target.arch == TargetSpec::cpu && ir::find_tile_memory(*kernel.body);
+  state_->along =
+      lanes == 1 && target.arch == TargetSpec::cpu && !kernel.form.block && ir::find_tile_memory(*kernel.body);
   verify(unit);
   result.seconds_emit = seconds_since(start);
 }

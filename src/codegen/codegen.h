@@ -79,7 +79,7 @@ struct Emitted {
   int lanes = 1;      // GPU: elements of a thread in one step
   int steps = 1;      // GPU: that a thread of a large launch had better take; 0: as many as a full device leaves it
   std::string entry;  // the symbol of the chunk function (or of the GPU kernel)
-  int block = 0;      // GPU, kernels whose threads share memory: of how many a block is made
+  int block = 0;      // kernels whose threads share memory: of how many a block is made
   std::uint32_t block_bytes = 0;  // that they share
   double seconds_emit = 0, seconds_opt = 0, seconds_codegen = 0;
 };

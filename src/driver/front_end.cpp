@@ -13,13 +13,21 @@ namespace weft::driver {
 
 namespace {
 
-/// A kernel whose threads share memory knows how many there are.
-void settle_block(ir::Module& module, const CompileOptions& options) {
-  if (!options.gpu.block || !ir::find_tile_memory(module)) return;
+/// A kernel whose threads share memory knows how many there are. On the CPU all kernels do that run in blocks of several, and
+/// those whose threads don't wait for each other run one by one all the same.
+void settle_block(ir::Module& module, const CompileOptions& options, bool cpu) {
+  if (!options.gpu.block) return;
+  const bool natives = std::any_of(module.functions.begin(), module.functions.end(), [](const auto& function) {
+    return !function->native.empty();
+  });  // C++ may wait, too
+  const bool together = ir::find_tile_memory(module) || (cpu && (natives || ir::waits_in_block(module)));
+  if (!together && !cpu) return;
   ir::Form& form = module.functions.back()->form;
-  form.block = std::uint16_t(options.gpu.block);
-  form.rows = options.gpu.rows;
-  if (!form.rows) return;
+  if (together) {
+    form.block = std::uint16_t(options.gpu.block);
+    form.rows = options.gpu.rows;
+    if (!form.rows) return;
+  }
   for (const auto& function : module.functions) {
     ir::Rewriter rewriter(*function);
     rewriter.run(*function->body, [&](ir::Op& op) {
@@ -49,7 +57,7 @@ std::unique_ptr<ir::Module> lower(const BuildRequest& request, DiagnosticSink& s
   auto module = request.lowered ? request.lowered() : from_text(request, sink, gradients);
   if (!module) return nullptr;
   module->functions.back()->form = request.form.in_ir();
-  settle_block(*module, request.options);
+  settle_block(*module, request.options, !request.device);
   std::size_t errors = sink.error_count();
   derive(*module, request.options, sink);
   return sink.error_count() == errors ? std::move(module) : nullptr;

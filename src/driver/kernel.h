@@ -198,6 +198,8 @@ class Kernel {
   bool find_shares_memory(KernelSignature& signature, std::size_t rank);
   /// The same kernel for blocks of so many threads, which share memory; `rows`: blocks are the rows of the grid.
   std::shared_ptr<Kernel> with_block(int block, bool rows);
+  /// Says which it is for one such size, where it can't be made from the kernel's text.
+  void set_with_block(int block, bool rows, std::shared_ptr<Kernel> kernel);
 
   /// Whether it is its module's option, not its own, that keeps tapes from differentiating it.
   bool module_disables_backward() const { return module_disables_backward_; }

@@ -402,7 +402,7 @@ class BinaryStore::Search {
           DiagCode::codegen_failed, module.functions.back()->loc,
           "the threads of this kernel would have to run one after another for what is asked of it, and a block "
           "of threads works on its tiles together",
-          "launch it with device=\"cpu\", or without deterministic=True");
+          "launch it on the CPU in blocks of one thread, or without deterministic=True");
       return false;
     }
     if (may_begin(module)) first_text_ = ir::print(module);
@@ -526,7 +526,7 @@ class BinaryStore::Search {
     binary->code_.name = binary->name_;
     binary->code_.lanes = meta.lanes;
     binary->steps_ = meta.steps;
-    binary->block_ = meta.block;
+    binary->block_ = binary->code_.block = meta.block;
     binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
     binary->handles_ = std::move(meta.handles);

@@ -86,6 +86,14 @@ Stage on_gpu(std::string_view name, Each pass) {
           }};
 }
 
+/// Where the threads of a block wait for each other.
+Stage in_blocks(std::string_view name, Each pass) {
+  return {name, [pass](ir::Module& module, const CompileOptions& options) {
+            if (!options.gpu.target && !module.functions.back()->form.block) return;
+            for (auto& function : module.functions) pass(*function);
+          }};
+}
+
 Stage with_effects(std::string_view name, bool (*pass)(ir::Function&, analysis::Effects*)) {
   return {name, [pass](ir::Module& module, const CompileOptions&) {
             analysis::Effects effects;
@@ -113,7 +121,8 @@ const std::vector<Stage>& stages() {
       // Then only what this target takes is left: library code chooses by it.
       {"target",
        [](ir::Module& module, const CompileOptions& options) {
-         for (auto& function : module.functions) passes::settle_target(*function, options.gpu.target);
+         const bool blocks = module.functions.back()->form.block != 0;
+         for (auto& function : module.functions) passes::settle_target(*function, options.gpu.target, blocks);
        }},
 
       // Tidy each function, so that what gets inlined is small.
@@ -190,17 +199,17 @@ const std::vector<Stage>& stages() {
        }},
 
       // Last of all: nothing moves any more.
-      on_gpu("block-barriers",
-             [](ir::Function& f) {
-               if (const passes::Parting parting = passes::find_parting(f); parting.meeting)
-                 throw codegen::Error(
-                     "threads of a block work on tiles together, but here some of them don't come by: at " +
-                         to_string(parting.branch->loc) +
-                         " they go different ways by their number; move it out of there, or use "
-                         "wp.tile_scatter_masked, wp.where or wp.tile_from_thread",
-                     parting.meeting->loc);
-               passes::block_barriers(f);
-             }),
+      in_blocks("block-barriers",
+                [](ir::Function& f) {
+                  if (const passes::Parting parting = passes::find_parting(f); parting.meeting)
+                    throw codegen::Error(
+                        "threads of a block work on tiles together, but here some of them don't come by: at " +
+                            to_string(parting.branch->loc) +
+                            " they go different ways by their number; move it out of there, or use "
+                            "wp.tile_scatter_masked, wp.where or wp.tile_from_thread",
+                        parting.meeting->loc);
+                  passes::block_barriers(f);
+                }),
   };
   return list;
 }

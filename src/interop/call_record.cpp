@@ -7,7 +7,7 @@
 namespace weft::interop {
 namespace {
 
-constexpr std::uint32_t kRecordVersion = 2;
+constexpr std::uint32_t kRecordVersion = 3;
 constexpr std::size_t kMost = 1 << 16;  // of anything that a record counts
 
 class Writer {
@@ -72,6 +72,9 @@ void write(Writer& w, const PortableKernel& kernel) {
   w.number(std::int32_t(o.opt_level));
   w.number(std::int32_t(o.max_unroll));
   w.number(std::int32_t(o.tangent));
+  w.text(kernel.block_ir);
+  w.number(kernel.block);
+  w.number(std::uint8_t(kernel.rows));
 }
 
 PortableKernel read_portable(Reader& r) {
@@ -83,6 +86,9 @@ PortableKernel read_portable(Reader& r) {
   o.opt_level = std::clamp(r.number<std::int32_t>(), 0, 3);
   o.max_unroll = r.number<std::int32_t>();
   o.tangent = std::clamp(r.number<std::int32_t>(), 0, 2);
+  out.block_ir = r.text();
+  out.block = std::clamp(r.number<std::int32_t>(), 0, std::int32_t(ir::kMaxBlock));
+  out.rows = r.number<std::uint8_t>() != 0;
   return out;
 }
 

@@ -37,6 +37,9 @@ struct CallParam {
 /// how it is compiled (driver/kernel_from_ir.h).
 struct PortableKernel {
   std::string ir;
+  std::string block_ir;            // of a kernel whose threads share memory: the same for blocks of a GPU
+  std::int32_t block = 0;          // of that many threads,
+  bool rows = false;               // which are the rows of the grid
   driver::CompileOptions options;  // those that say what the code does; the others are as they are where it runs
 };
 
@@ -86,6 +89,10 @@ std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<drive
 const CallTarget& target_on(const CallTarget& target, cuda::Device* device);
 /// Whether a kernel of these types takes what a record says.
 bool fits(const CallRecord& record, const driver::KernelSignature& signature);
+/// A kernel as the record of a call takes it along; its IR is empty with errors in the sink. Throws runtime::ArgumentError for
+/// kernels that can't travel.
+PortableKernel make_portable(driver::Kernel& kernel, driver::KernelSignature& signature, const CallRecord& record,
+                             DiagnosticSink& sink);
 /// The target of a record that brings its kernel along. Throws runtime::ArgumentError for one that is damaged.
 std::unique_ptr<CallTarget> portable_target(CallRecord record);
 

@@ -91,9 +91,34 @@ bool has_memory(const CallRecord& record) {
 
 }  // namespace
 
+PortableKernel make_portable(driver::Kernel& kernel, driver::KernelSignature& signature, const CallRecord& record,
+                             DiagnosticSink& sink) {
+  PortableKernel out;
+  out.options = kernel.options();
+  const std::string ir = driver::portable_ir(kernel, signature, sink);
+  if (ir.empty()) return out;
+  if (kernel.find_shares_memory(signature, record.dims.size())) {
+    // Where it will run nobody knows: on a GPU by the blocks that the call names, or that launches have by themselves.
+    out.block = record.block_dim > 0 ? record.block_dim : driver::kUsualBlock;
+    out.rows = record.dims.back() == out.block;
+    const std::shared_ptr<driver::Kernel> for_block = kernel.with_block(out.block, out.rows);
+    out.block_ir = driver::portable_ir(*for_block, for_block->signature(signature.types), sink);
+    if (out.block_ir.empty()) return out;
+  }
+  out.ir = ir;
+  return out;
+}
+
 std::unique_ptr<CallTarget> portable_target(CallRecord record) {
   const PortableKernel& from = *record.portable;
   const driver::LoadedKernel made = driver::kernel_from_ir(record.kernel, from.ir, from.options);
+  if (from.block > 0 && !from.block_ir.empty()) {
+    driver::CompileOptions options = from.options;
+    options.gpu.block = from.block;
+    options.gpu.rows = from.rows;
+    made.kernel->set_with_block(from.block, from.rows,
+                                driver::kernel_from_ir(record.kernel, from.block_ir, options).kernel);
+  }
   const bool tangent = record.direction == Direction::tangent;  // whose directions the record does not count
   const std::size_t own = made.signature->layout.params.size() / (tangent ? 2 : 1);
   if ((tangent && from.options.tangent == 0) || record.params.size() != own || !fits(record, *made.signature) ||

@@ -6,6 +6,8 @@
 #include "ir/infer.h"
 #include "ir/op_cases.h"
 #include "ir/scalar_eval.h"
+#include "ir/tile_memory.h"
+#include "runtime/block_threads.h"
 
 namespace weft::interp {
 namespace {
@@ -208,6 +210,13 @@ void Executor::local(const ir::Op& op) {
     fits = fits && op.ints[k] >= 0 && !__builtin_mul_overflow(bytes, std::size_t(op.ints[k]), &bytes);
   }
   set_contiguous(desc, type);
+  if (block_memory_ && ir::is_block_memory(op)) {
+    auto* shared = static_cast<std::byte*>(weft_rt_block_memory()) + block_memory_->offset_of(op);
+    block_local(op, shared, type->element()->size(), bytes);
+    desc.data = shared;
+    std::memcpy(at(op.result()), &desc, sizeof desc);
+    return;
+  }
   // At least one byte, so that an empty array still has an address of its own.
   void* memory = fits ? std::calloc(std::max<std::size_t>(1, bytes), 1) : nullptr;
   if (!memory) error(op, "no memory for a local array");

@@ -182,20 +182,18 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::check:
       if (!bits(op.operand(0))) fail(op, integer(op.operand(1)), integer(op.operand(2)));
       return;
-    case OpCode::block_dim: return set_bits(op.result(), 1);
-    case OpCode::block_thread: return set_bits(op.result(), 0);
+    case OpCode::block_dim:
+    case OpCode::block_thread:
+    case OpCode::barrier:
+    case OpCode::warp:
+    case OpCode::lane:
+    case OpCode::vote:
+    case OpCode::shuffle: return among_threads(op);
     case OpCode::on_gpu: return set_bits(op.result(), 0);
     case OpCode::objects: return set_bits(op.result(), context_.objects);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);
     case OpCode::fence:
-    case OpCode::barrier:
-    case OpCode::meet:
-      return;  // a thread is a block of its own
-    // A thread is a warp of its own, too.
-    case OpCode::warp: return set_bits(op.result(), 1);
-    case OpCode::lane: return set_bits(op.result(), 0);
-    case OpCode::vote: return set_bits(op.result(), bits(op.operand(1)) ? 1 : 0);
-    case OpCode::shuffle: return set_bits(op.result(), bits(op.operand(1)));
+    case OpCode::meet: return;  // barriers are set
     case OpCode::texture: WEFT_UNREACHABLE("in code that only a GPU takes");
     case OpCode::any: return set_bits(op.result(), bits(op.operand(0)));
     case OpCode::running: return set_bits(op.result(), context_.stop.load(std::memory_order_relaxed) == 0);

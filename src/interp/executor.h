@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/block_memory.h"
 #include "analysis/check_sites.h"
 #include "interp/interpreter.h"
 
@@ -59,6 +60,8 @@ class Executor {
   /// Runs a function whose arguments lie in its frame; afterwards the returned values are those of its terminator.
   void run(Frame& frame);
   void set_thread(std::int64_t linear);
+  /// The thread is one of a block of several (runtime/block_threads.h): how many, and what they share.
+  void set_block(int threads, const analysis::BlockMemory& memory) { block_ = threads, block_memory_ = &memory; }
 
   /// Thrown out of a kernel whose launch was told to stop.
   struct Stopped {};
@@ -99,6 +102,12 @@ class Executor {
   };
   Place resolve(const Type* type, std::span<const ir::PathStep> path, std::span<ir::Value* const> dynamic);
 
+  // Threads of a block (exec_block.cpp)
+  void among_threads(const ir::Op& op);
+  int thread_of_block() const { return block_ ? int(linear_ % block_) : 0; }
+  int threads_of_block() const;
+  void block_local(const ir::Op& op, std::byte* memory, std::size_t element, std::size_t bytes);
+
   // Arrays (exec_memory.cpp)
   void memory(const ir::Op& op);
   std::byte* element(const ir::Op& op);
@@ -134,6 +143,8 @@ class Executor {
   std::uint64_t steps_ = 0;
   int depth_ = 0;
   std::int64_t linear_ = 0;
+  int block_ = 0;  // threads of a block; 0: each is one of its own
+  const analysis::BlockMemory* block_memory_ = nullptr;
   std::int64_t thread_[kMaxRank] = {0, 0, 0, 0};
 
   /// A view out of bounds is harmless until it is used: its descriptor carries the number of this record (plus one) in

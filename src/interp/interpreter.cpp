@@ -2,6 +2,7 @@
 #include "interp/interpreter.h"
 
 #include "interp/executor.h"
+#include "runtime/block_threads.h"
 #include "runtime/fp_control.h"
 #include "runtime/print_buffer.h"
 
@@ -43,6 +44,49 @@ std::size_t field_offset(const Type* type, std::size_t field) {
   }
 }
 
+namespace {
+
+/// Threads of blocks, each with an executor of its own; the first error of any ends the launch.
+struct BlockRun {
+  const ir::Function& kernel;
+  const void* params;
+  runtime::LaunchContext& context;
+  const analysis::CheckSites& sites;
+  const Limits& limits;
+  const ParamLayout& layout;
+  const analysis::BlockMemory memory{kernel};
+  std::vector<std::unique_ptr<Executor>> executors{std::size_t(kernel.form.block)};
+  std::exception_ptr problem{};
+
+  void run(std::int64_t linear) noexcept {
+    if (context.stop.load(std::memory_order_relaxed)) return;
+    try {
+      std::unique_ptr<Executor>& executor = executors[std::size_t(linear % kernel.form.block)];
+      if (!executor) {
+        executor = std::make_unique<Executor>(context, &sites, limits);
+        executor->set_block(kernel.form.block, memory);
+        fill(executor->frame_of(kernel));
+      }
+      executor->set_thread(linear);
+      executor->run(executor->frame_of(kernel));
+      executor->take_turn();
+    } catch (const Executor::Stopped&) {
+    } catch (...) {
+      if (!problem) problem = std::current_exception();
+      context.stop.store(1, std::memory_order_relaxed);
+    }
+  }
+  void fill(Frame& frame) const {
+    for (std::size_t i = 0; i < layout.params.size(); ++i)
+      std::memcpy(frame.at(kernel.params()[i]), static_cast<const std::byte*>(params) + layout.params[i].offset,
+                  kernel.params()[i]->type->size());
+  }
+};
+
+constexpr std::int64_t kStackOfInterpreter = 1 << 20;  // it calls itself for regions inside of each other
+
+}  // namespace
+
 void run_kernel(const ir::Module& module, const ir::Function& kernel, const void* params,
                 runtime::LaunchContext& context, std::int64_t begin, std::int64_t end, const Limits& limits) {
   runtime::FpControlScope ieee;
@@ -51,6 +95,14 @@ void run_kernel(const ir::Module& module, const ir::Function& kernel, const void
   Frame& frame = executor.frame_of(kernel);
   ParamLayout layout;
   for (const ir::Value* param : kernel.params()) layout.add(std::string(param->name), param->type);
+  if (kernel.form.block) {
+    BlockRun blocks{kernel, params, context, sites, limits, layout};
+    runtime::run_blocks(
+        begin, end, {kernel.form.block, blocks.memory.bytes(), kStackOfInterpreter}, &context,
+        [](void* state, std::int64_t linear) { static_cast<BlockRun*>(state)->run(linear); }, &blocks);
+    if (blocks.problem) std::rethrow_exception(blocks.problem);
+    return;
+  }
   // One frame for all threads: nothing that a thread leaves in it is read by the next, for values are computed before
   // they are used. No operation writes to a parameter, so that all threads share those, too.
   for (std::size_t i = 0; i < layout.params.size(); ++i)

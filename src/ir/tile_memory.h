@@ -41,4 +41,22 @@ inline const Op* find_tile_memory(const Module& module) {
   return nullptr;
 }
 
+/// Whether threads wait for others of their block, or ask which one they are.
+inline bool waits_in_block(const Module& module) {
+  bool found = false;
+  for (const auto& function : module.functions)
+    walk(*function->body, [&](const Op& op) {
+      switch (op.code) {
+        case OpCode::barrier:
+        case OpCode::block_thread:
+        case OpCode::lane:
+        case OpCode::shuffle:
+        case OpCode::vote:
+        case OpCode::warp: found = true; break;
+        default: break;  // safe: all others are a thread's own
+      }
+    });
+  return found;
+}
+
 }  // namespace weft::ir

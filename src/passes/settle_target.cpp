@@ -8,9 +8,9 @@ namespace weft::passes {
 namespace {
 
 /// What stands for an operation; null if the target's code has it.
-ir::Value* answer_of(ir::Function& function, ir::Op& op, bool gpu) {
+ir::Value* answer_of(ir::Function& function, ir::Op& op, bool gpu, bool blocks) {
   if (op.code == ir::OpCode::on_gpu) return function.constant_bool(gpu);
-  if (gpu) return nullptr;
+  if (gpu || (blocks && op.code != ir::OpCode::texture)) return nullptr;
   switch (op.code) {
     // Elsewhere a thread is a warp of its own.
     case ir::OpCode::warp: return function.constant_int(types::u32(), 1);
@@ -27,11 +27,11 @@ ir::Value* answer_of(ir::Function& function, ir::Op& op, bool gpu) {
 
 }  // namespace
 
-bool settle_target(ir::Function& function, bool gpu) {
+bool settle_target(ir::Function& function, bool gpu, bool blocks) {
   bool changed = false;
   ir::Rewriter rewriter(function);
   rewriter.run(*function.body, [&](ir::Op& op) {
-    ir::Value* answer = answer_of(function, op, gpu);
+    ir::Value* answer = answer_of(function, op, gpu, blocks);
     if (!answer) return;
     rewriter.replace(op.result(), answer);
     ir::remove_op(&op);

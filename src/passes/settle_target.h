@@ -4,8 +4,8 @@
 
 namespace weft::passes {
 
-/// Puts the answer in place of every `on_gpu`, and on a CPU of `warp`, `lane`, `vote` and `shuffle`; folding drops what is
-/// not taken. Says whether there was any.
-bool settle_target(ir::Function& function, bool gpu);
+/// Puts the answer in place of every `on_gpu`, and on a CPU of `warp`, `lane`, `vote` and `shuffle`, unless its `blocks` have
+/// several threads; folding drops what is not taken. Says whether there was any.
+bool settle_target(ir::Function& function, bool gpu, bool blocks = false);
 
 }  // namespace weft::passes

@@ -11,7 +11,7 @@ struct HelperSymbol {
   void* address = nullptr;
 };
 
-/// All helpers: weft_rt_fail, weft_rt_print and weft_rt_breakpoint. Sorted by name.
+/// All helpers: those of runtime/kernel_abi.h, and for blocks of several threads those of runtime/block_threads.h. Sorted by name.
 std::span<const HelperSymbol> helper_symbols();
 
 }  // namespace weft::runtime

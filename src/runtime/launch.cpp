@@ -118,8 +118,9 @@ struct Run {
   static void wait(void* state) noexcept { static_cast<const Run*>(state)->questions.ask(); }
 
   void one_by_one(std::int64_t begin, std::int64_t end) const noexcept {
-    for (std::int64_t thread = end; thread-- > begin;) {
-      code.entry(thread, thread + 1, params, context);
+    const std::int64_t step = std::max(code.block, 1);
+    for (std::int64_t thread = (end + step - 1) / step * step - step; thread >= begin; thread -= step) {
+      code.entry(thread, std::min(thread + step, end), params, context);
       if (code.opaque) questions.ask();
       if (questions.stopped()) return;
     }
@@ -128,7 +129,8 @@ struct Run {
   /// A chunk can take longer than its estimate, so it runs in pieces that grow while they are quick and shrink when they
   /// are slow. Loops ask by themselves; foreign code does not, and begins with as few threads as can be.
   void pieces(std::int64_t begin, std::int64_t end) const noexcept {
-    const std::int64_t least = std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
+    const std::int64_t least =
+        code.block ? code.block : std::int64_t(std::max(code.lanes, 1)) * (code.opaque ? 1 : kLaneSteps);
     // Shared by all chunks, so that each starts from what the last one found out. Lost updates do no harm.
     std::int64_t size = options.steady ? 0 : piece.load(std::memory_order_relaxed);
     if (size == 0) {
@@ -189,14 +191,14 @@ class CostNote {
 };
 
 /// Cuts a launch of some cost a thread for some workers.
-void cut(LaunchPlan& plan, int lanes, double cost, int threads, double least_ns) {
+void cut(LaunchPlan& plan, const KernelCode& code, double cost, int threads, double least_ns) {
   const double total = double(plan.total), workers = std::max(threads, 1);
   // As even as the limits allow: too small costs handing out, too large costs balance.
   double wanted = std::clamp(total / (workers * kChunksPerThread), least_ns / cost, kMaxChunkNs / cost);
   // A few chunks each: the same number for all.
   if (const double each = total / (wanted * workers); each >= 1 && each < kChunksPerThread)
     wanted = total / (std::floor(each) * workers);
-  const std::int64_t step = std::max<std::int64_t>(lanes, kThreadSteps);
+  const std::int64_t step = code.block ? code.block : std::max<std::int64_t>(code.lanes, kThreadSteps);
   const std::int64_t size = wanted >= total ? plan.total : (std::int64_t(std::ceil(wanted / double(step)))) * step;
   plan.chunk_threads = std::min(size, plan.total);
   plan.chunks = plan.total / plan.chunk_threads + (plan.total % plan.chunk_threads != 0);
@@ -213,7 +215,7 @@ void heed_launches_before(const KernelCode& code, int threads, const LaunchOptio
     plan = {plan.total, plan.total, 1, true};
   } else if (seen >= 3 * least) {
     const bool asks = !plan.is_short;
-    cut(plan, code.lanes, seen / double(plan.total), threads, least);
+    cut(plan, code, seen / double(plan.total), threads, least);
     plan.is_brief = seen < 3 * kMinChunkNs;
     plan.is_short = !asks && plan.is_brief;
   } else if (seen < kMinChunkNs) {
@@ -253,13 +255,14 @@ LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, 
   if (total <= 0) return plan;
   // Serial launches are cut too, so that a stop is seen and prints are written on the way.
   if (options.chunk_threads > 0) {
-    plan.chunk_threads = std::min(options.chunk_threads, total);
+    const std::int64_t step = std::max(code.block, 1);
+    plan.chunk_threads = std::min((options.chunk_threads + step - 1) / step * step, total);
     plan.chunks = total / plan.chunk_threads + (total % plan.chunk_threads != 0);
     return plan;
   }
   const double cost = cost_of(code);
   plan.is_short = double(total) * cost < 2 * kMinChunkNs;
-  if (!plan.is_short) cut(plan, code.lanes, cost, threads, kMinChunkNs);
+  if (!plan.is_short) cut(plan, code, cost, threads, kMinChunkNs);
   return plan;
 }
 

@@ -22,8 +22,9 @@ inline constexpr std::chrono::milliseconds kAskInterval{50};
 /// A kernel ready to run. What it points to belongs to the owner of the code.
 struct KernelCode {
   ChunkFn entry = nullptr;
-  std::string_view name;                  // for messages
-  int lanes = 1;                          // threads that one step of the entry covers
+  std::string_view name;  // for messages
+  int lanes = 1;          // threads that one step of the entry covers
+  int block = 0;          // threads that work together, and are run by one call of the entry; 0: each for itself
   std::uint32_t tid_dims_read = 0xf;      // bit k: the kernel reads tid k, which is an int32
   float ns_per_thread = 10;               // estimated cost of one thread; decides chunk sizes
   std::atomic<float>* seen_ns = nullptr;  // what a thread took in launches that don't look short; null: nobody notes it

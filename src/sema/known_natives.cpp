@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <vector>
 
 namespace weft::sema {
 namespace {
@@ -95,6 +97,55 @@ std::optional<KnownNative> bit_function(std::string_view text, std::span<const s
   return std::nullopt;
 }
 
+/// A number as C++ writes it: 31, 0xffffffff, -1, each perhaps with a `u` behind.
+std::optional<std::uint32_t> number(std::string_view text) {
+  const bool minus = text.starts_with('-');
+  if (minus) text.remove_prefix(1);
+  while (text.ends_with('u') || text.ends_with('U')) text.remove_suffix(1);
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  if (hex) text.remove_prefix(2);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return minus ? 0 - value : value;
+}
+
+std::optional<std::size_t> place_of(std::string_view name, std::span<const std::string> params) {
+  const auto found = std::find(params.begin(), params.end(), name);
+  return found == params.end() ? std::nullopt : std::optional(std::size_t(found - params.begin()));
+}
+
+/// `return __shfl_…_sync(mask, x, n);`, perhaps with the width of a whole warp behind.
+std::optional<KnownNative> shuffle(std::string_view text, std::span<const std::string> params) {
+  using From = KnownNative::From;
+  constexpr std::pair<std::string_view, From> kForms[] = {{"return__shfl_sync(", From::lane},
+                                                          {"return__shfl_xor_sync(", From::across},
+                                                          {"return__shfl_down_sync(", From::above},
+                                                          {"return__shfl_up_sync(", From::below}};
+  for (const auto& [head, from] : kForms) {
+    if (!text.starts_with(head) || !text.ends_with(");")) continue;
+    std::string_view inner = text.substr(head.size(), text.size() - head.size() - 2);
+    std::vector<std::string_view> parts;
+    for (std::size_t at = 0; at <= inner.size();) {
+      const std::size_t end = std::min(inner.find(',', at), inner.size());
+      parts.push_back(inner.substr(at, end - at));
+      at = end + 1;
+    }
+    if (parts.size() < 3 || parts.size() > 4) return std::nullopt;
+    if (parts.size() == 4 && parts[3] != "32" && parts[3] != "warpSize") return std::nullopt;
+    const auto mask = number(parts[0]);
+    const auto value = place_of(parts[1], params);
+    if (!mask || !value) return std::nullopt;
+    KnownNative found{Kind::shuffle, *value, from, *mask};
+    found.distance_param = place_of(parts[2], params);
+    const auto distance = number(parts[2]);
+    if (!found.distance_param && !distance) return std::nullopt;
+    found.distance = distance.value_or(0);
+    return found;
+  }
+  return std::nullopt;
+}
+
 bool is_barrier(std::string_view text) { return text == "WP_TILE_SYNC();" || text == "__syncthreads();"; }
 
 }  // namespace
@@ -110,6 +161,9 @@ std::optional<KnownNative> known_native(std::string_view snippet, std::span<cons
   // The compilers' builtin alone compiles for both.
   if (!device) device = bit_function(gpu, params, false);
   if (host && device && host->kind == device->kind && host->param == device->param) return host;
+  // On a CPU a thread alone has its own number, said or not.
+  if (const auto found = shuffle(gpu, params))
+    if (cpu == gpu || cpu == "return" + params[found->param] + ";") return found;
   return std::nullopt;
 }
 

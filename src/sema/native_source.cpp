@@ -91,7 +91,30 @@ bool write_known(const std::string& snippet, std::span<const std::string> params
     builder.ret(out);
     return true;
   };
+  const auto shuffled = [&] {
+    using From = KnownNative::From;
+    using ir::OpCode;
+    ir::Value* value = function.params()[known->param];
+    const Type* type = value->type;
+    if (results.size() != 1 || results[0] != type || !type->is_scalar() || scalar_bits(type->scalar_kind()) < 32)
+      return false;
+    const auto u32 = [&](std::uint32_t n) { return builder.constant(types::u32(), n); };
+    ir::Value* far = known->distance_param ? function.params()[*known->distance_param] : u32(known->distance);
+    if (!far->type->is_int()) return false;
+    far = builder.cast(far, types::u32());
+    ir::Value *lane = builder.op(OpCode::lane, {})->result(), *from = far;
+    if (known->from == From::across) from = builder.binary(OpCode::bit_xor, lane, far);
+    if (known->from == From::above) from = builder.binary(OpCode::add, lane, far);
+    if (known->from == From::below) from = builder.binary(OpCode::sub, lane, far);
+    // Beyond the warp's ends a thread has its own number.
+    if (known->from != From::lane) from = builder.select(builder.binary(OpCode::lt, from, u32(32)), from, lane);
+    ir::Value* operands[] = {u32(known->mask), value, from};
+    ir::Value* out[] = {builder.op(OpCode::shuffle, operands)->result()};
+    builder.ret(out);
+    return true;
+  };
   switch (known->kind) {
+    case KnownNative::Kind::shuffle: return shuffled();
     case KnownNative::Kind::nothing:
     case KnownNative::Kind::barrier:
       if (!results.empty()) return false;  // it gives nothing back: clang says so

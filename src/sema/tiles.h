@@ -215,10 +215,25 @@ class Tiles {
   ir::Value* by_fields(ir::OpCode code, ir::Value* a, ir::Value* b);
   static bool can_add(const Type* type) { return type->is_numeric() && type->scalar_kind() != ScalarKind::boolean; }
   using Combine = std::function<ir::Value*(ir::Value*, ir::Value*)>;
-  /// The tree of docs/design/tiles.md over the elements of a packed window; null after an error.
-  ir::Value* reduced(const Window& w, const Combine& combine);
-  Entity reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine);
   Entity builtin(std::string_view name) const;
+
+  // reductions (tiles_reduce.cpp)
+  /// The tree of docs/design/tiles.md over the elements of a packed window; null after an error.
+  /// `plain`: the function may be called for pairs that nobody asked for.
+  ir::Value* reduced(const Window& w, const Combine& combine, bool plain = false);
+  Entity reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine, bool plain = true);
+  static constexpr std::int64_t kMostOfWarp = 1024;  // elements that a warp joins by itself
+  bool reduces_by_warps(std::int64_t n, const Type* element) const;
+  /// The same tree by the threads of a block; nothing after an error.
+  Window reduced_by_warps(const Window& w, const Combine& combine);
+  /// The elements i, i + stride, … of a window of one dimension, as far as the tree joins them; null after an error.
+  ir::Value* joined_by_thread(const Window& w, ir::Value* i, std::int64_t stride, const Combine& combine);
+  /// All of them, by the threads of a warp, of which the first then has the result.
+  ir::Value* joined_by_warp(const Window& w, ir::Value* lane, const Combine& combine);
+  /// What another thread of the warp has.
+  ir::Value* from_lane(ir::Value* value, ir::Value* lane);
+  /// What lies along an axis at coordinates of the others.
+  Window slice_along(const Window& w, std::size_t along, Coords at);
 
   // algebra and algorithms by library functions (tiles_library.cpp)
   Entity form_matmul(const std::vector<Argument>& args);

@@ -200,19 +200,22 @@ ir::Value* Tiles::extreme_place(const Window& memory, bool most) {
     put(places, at, i);
   });
   // The better value, else the lower place; NaN is worse than any number.
-  return reduced(places, [&](ir::Value* i, ir::Value* j) {
-    ir::Value *at[] = {i}, *other[] = {j};
-    ir::Value *x = get(values, at), *y = get(values, other);
-    ir::Value* better = b_.binary(most ? OpCode::gt : OpCode::lt, y, x);
-    ir::Value* equal = b_.binary(OpCode::eq, y, x);
-    if (x->type->is_float()) {
-      ir::Value *x_none = b_.binary(OpCode::ne, x, x), *y_none = b_.binary(OpCode::ne, y, y);
-      better = b_.binary(OpCode::bit_or, better, b_.binary(OpCode::bit_and, x_none, b_.binary(OpCode::eq, y, y)));
-      equal = b_.binary(OpCode::bit_or, equal, b_.binary(OpCode::bit_and, x_none, y_none));
-    }
-    ir::Value* earlier = b_.binary(OpCode::bit_and, equal, b_.binary(OpCode::lt, j, i));
-    return b_.select(b_.binary(OpCode::bit_or, better, earlier), j, i);
-  });
+  return reduced(
+      places,
+      [&](ir::Value* i, ir::Value* j) {
+        ir::Value *at[] = {i}, *other[] = {j};
+        ir::Value *x = get(values, at), *y = get(values, other);
+        ir::Value* better = b_.binary(most ? OpCode::gt : OpCode::lt, y, x);
+        ir::Value* equal = b_.binary(OpCode::eq, y, x);
+        if (x->type->is_float()) {
+          ir::Value *x_none = b_.binary(OpCode::ne, x, x), *y_none = b_.binary(OpCode::ne, y, y);
+          better = b_.binary(OpCode::bit_or, better, b_.binary(OpCode::bit_and, x_none, b_.binary(OpCode::eq, y, y)));
+          equal = b_.binary(OpCode::bit_or, equal, b_.binary(OpCode::bit_and, x_none, y_none));
+        }
+        ir::Value* earlier = b_.binary(OpCode::bit_and, equal, b_.binary(OpCode::lt, j, i));
+        return b_.select(b_.binary(OpCode::bit_or, better, earlier), j, i);
+      },
+      /*plain=*/true);
 }
 
 }  // namespace weft::sema

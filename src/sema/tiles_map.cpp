@@ -232,65 +232,6 @@ bool Tiles::update(std::string_view name, const Entity& tile, const Entity& give
 
 // ---- Reductions --------------------------------------------------------------------------------------------------------
 
-ir::Value* Tiles::reduced(const Window& given, const Combine& combine) {
-  Window w = flat(packed(given));
-  std::int64_t n = w.type->count;
-  bool failed = false;
-  // Element i meets i + half: halves of the next power of two, the lower index left, so that the order hangs on n alone.
-  while (n > 1 && !failed) {
-    std::int64_t half = 1;
-    while (half * 2 < n) half *= 2;
-    const Window next = make(w.type->element, {half});
-    loop(n - half, [&](ir::Value* i) {
-      ir::Value *low[] = {i}, *high[] = {plus(i, i32(half))};
-      ir::Value* sum = combine(get(w, low), get(w, high));
-      if (!sum) {
-        failed = true;
-        return;
-      }
-      put(next, low, sum);
-    });
-    if (n - half < half)
-      loop(half - (n - half), [&](ir::Value* k) {
-        ir::Value* i[] = {plus(k, i32(n - half))};
-        put(next, i, get(w, i));
-      });
-    w = next;
-    n = half;
-  }
-  ir::Value* first[] = {i32(0)};
-  return failed ? nullptr : get(w, first);
-}
-
-Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine) {
-  if (!axis) {
-    ir::Value* sum = reduced(w, combine);
-    if (!sum) return Entity::failed();
-    const Window made = make(w.type->element, {1});
-    ir::Value* at[] = {i32(0)};
-    once([&] { put(made, at, sum); });
-    return fresh(made);
-  }
-  const std::size_t along = std::size_t(*axis);
-  Shape shape = w.type->shape;
-  shape.erase(shape.begin() + *axis);
-  if (shape.empty()) shape = {1};
-  const Window made = make(w.type->element, shape);
-  bool failed = false;
-  each(shape, [&](Coords at) {
-    ir::Value* offset = w.offset;
-    for (std::size_t d = 0, k = 0; d < w.type->rank(); ++d)
-      if (d != along) offset = plus(offset, times(at[k++], w.type->strides[d]));
-    const Window slice = view(w, {w.type->shape[along]}, {w.type->strides[along]}, offset);
-    ir::Value* sum = reduced(slice, combine);
-    if (!sum)
-      failed = true;
-    else
-      put(made, at, sum);
-  });
-  return failed ? Entity::failed() : fresh(made);
-}
-
 Entity Tiles::form_reduce(std::string_view name, const std::vector<Argument>& args) {
   const bool general = name == "tile_reduce";
   static constexpr std::string_view kGeneral[] = {"op", "a", "axis"};
@@ -322,7 +263,7 @@ Entity Tiles::form_reduce(std::string_view name, const std::vector<Argument>& ar
     }
     return made.value;
   };
-  return reduce(w, axis, combine);
+  return reduce(w, axis, combine, function.kind == Entity::Kind::builtin);
 }
 
 Entity Tiles::form_dot(const std::vector<Argument>& args) {

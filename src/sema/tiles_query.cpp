@@ -21,15 +21,18 @@ Entity Tiles::form_query_next(std::string_view name, std::vector<Argument> args)
                 std::string("make one: wp.") + (mesh ? "tile_mesh_query_aabb" : "tile_bvh_query_aabb") + "(…)");
   args[0].keyword = {};
   meet();
-  if (threads_ > 1)
-    for (ir::Value* v : {thread(), thread_count()}) args.push_back({{}, Entity::of(v), nullptr, nullptr});
+  const Window made = make(types::i32(), {threads_});
+  if (threads_ > 1) {
+    if (!f_.module_.options().block_rows) fill(made, i32(-1));  // threads that are missing find nothing
+    const Window totals = make(types::i32(), {(threads_ + 31) / 32});
+    for (ir::Value* v : {made.data, totals.data, thread(), thread_count()})
+      args.push_back({{}, Entity::of(v), nullptr, nullptr});
+  }
   const std::string_view step = threads_ > 1 ? "_tile_query_next_block" : "_tile_query_next";
   const Entity found = f_.call_functions({library_function(step)}, std::move(args), at_);
   if (!found.is_value()) return Entity::failed();
-  const Window made = make(types::i32(), {threads_});
-  fill_missing(made);
-  ir::Value* own[] = {own_place()};
-  put(made, own, found.value);
+  ir::Value* first[] = {i32(0)};
+  if (threads_ == 1) put(made, first, found.value);
   return fresh(made);
 }
 

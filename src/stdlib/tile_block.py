@@ -349,10 +349,18 @@ def _tile_rank_block(flag, totals, thread, threads):
     return before, all
 
 
-def _tile_query_next_block(query: ref, thread, threads):
-    # All threads take the same steps; each keeps the one of its number.
-    mine = int(-1)
-    for k in range(threads):
-        index = _tile_query_next(query)
-        mine = where(k == thread, index, mine)
-    return mine
+def _tile_query_next_block(query: ref, found, totals, thread, threads):
+    # What threads find next, one after another, and -1 behind. Nobody goes on once none of the block found anything.
+    found[thread] = -1
+    if _on_gpu():
+        mine = _tile_query_share(query, thread, threads)
+        before, all = _tile_rank_block(mine >= 0, totals, thread, threads)
+        query._finished = all == 0
+        if mine >= 0:
+            found[before] = mine
+    else:  # all threads take the same steps, and each keeps the one of its number
+        for k in range(threads):
+            index = _tile_query_next(query)
+            if k == thread:
+                found[k] = index
+    return threads

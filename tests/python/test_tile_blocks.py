@@ -1,5 +1,5 @@
 """Tiles and the threads of a block: values of threads, elements that threads change, stacks, partial blocks, and threads that
-part. On the CPU a block is one thread."""
+part. On the CPU a block is one thread, or as many as on GPUs with wp.config.enable_cpu_blocks."""
 
 import os
 
@@ -12,8 +12,19 @@ BLOCK = int(os.environ.get("WEFT_TILE_BLOCK", "32"))
 rng = np.random.default_rng(5)
 
 
+@pytest.fixture(autouse=True, params=["one thread", "blocks"])
+def cpu_blocks(request):
+    """Once with blocks of one thread on the CPU, once of several."""
+    several = request.param == "blocks"
+    if several and not wp.get_device().is_cpu:
+        pytest.skip("a GPU has blocks of several threads anyhow")
+    wp.config.enable_cpu_blocks = several
+    yield
+    wp.config.enable_cpu_blocks = False
+
+
 def threads() -> int:
-    return 1 if wp.get_device().is_cpu else BLOCK
+    return BLOCK if wp.config.enable_cpu_blocks or not wp.get_device().is_cpu else 1
 
 
 def run(kernel, *arguments, dim=1):
@@ -252,7 +263,7 @@ def test_threads_that_part():
             wp.tile_store(y, t * 2.0)
 
     y = wp.zeros(40, dtype=float)
-    if wp.get_device().is_cpu:
+    if threads() == 1:
         run(k, y)
         assert y.numpy().tolist() == 40 * [2.0]
         return
@@ -271,7 +282,7 @@ def test_gradients_of_functions_of_tiles_are_a_blocks():
         y[0] = wp.grad(total)(2.0)
 
     y = wp.zeros(1, dtype=float)
-    if wp.get_device().is_cpu:
+    if threads() == 1:
         run(k, y)
         assert y.numpy()[0] == 8.0
         return

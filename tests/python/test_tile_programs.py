@@ -1,4 +1,5 @@
-"""Random programs on tiles (tile_programs.py): interpreter, lanes of the CPU and PTX at block sizes, bit for bit; their gradients.
+"""Random programs on tiles (tile_programs.py): interpreter, lanes of the CPU, blocks of the CPU and PTX at block sizes, bit for
+bit; their gradients.
 
 A few run always; with WEFT_SOAK=1 (`make soak`) many more.
 """
@@ -11,6 +12,7 @@ import pytest
 from test_fake_driver import FAKE, HERE, run
 
 BLOCKS = (1, 32, 33, 64, 96, 256)
+ON_BLOCKS = [(where, block) for block in BLOCKS for where in ("cpu", "cuda")] + [("interpreter", 33), ("interpreter", 64)]
 SOAK = bool(os.environ.get("WEFT_SOAK"))
 PARTS = range(20 if SOAK else 2)
 VALUES, GRADIENTS = (20, 20) if SOAK else (4, 2)  # programs of a part
@@ -54,18 +56,18 @@ print("done")
 @pytest.mark.parametrize("first", range(2))
 @pytest.mark.parametrize("scalar", ["float32", "float64"] if SOAK else ["float32"])
 def test_every_builtin_at_every_block_size(tmp_path, first, scalar):
-    executors = ["interpreter", 1, 4, 0, *(("cuda", block) for block in BLOCKS)]
+    executors = ["interpreter", 1, 4, 0, *ON_BLOCKS]
     code = ROWS.format(here=HERE, first=first, step=2, executors=executors, folder=str(tmp_path), scalar=scalar)
     assert run(code=code, WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(tmp_path)).endswith("done\n")
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_values_are_the_same_everywhere(tmp_path, part):
-    executors = ["interpreter", 1, 4, 0, *(("cuda", block) for block in BLOCKS)]
+    executors = ["interpreter", 1, 4, 0, *ON_BLOCKS]
     run_programs("check_values", range(part * VALUES, (part + 1) * VALUES), executors, tmp_path)
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_gradients_are_those_of_forward_mode_and_differences(tmp_path, part):
-    executors = [0, 1, *(("cuda", block) for block in BLOCKS[1::2])]
+    executors = [0, 1, *((where, block) for block in BLOCKS[1::2] for where in ("cpu", "cuda"))]
     run_programs("check_gradients", range(part * GRADIENTS, (part + 1) * GRADIENTS), executors, tmp_path)

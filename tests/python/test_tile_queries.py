@@ -148,3 +148,40 @@ def test_a_step_of_something_else_is_refused():
     bvh = tree()
     with pytest.raises(Exception, match="BvhQueryTiled"):
         run(ask, [bvh.id])
+
+
+@wp.kernel(enable_backward=False)
+def boxes_of_each(id: wp.uint64, low: wp.array(dtype=wp.vec3), size: float, hits: wp.array2d(dtype=int)):
+    i, lane = wp.tid()
+    query = wp.tile_bvh_query_aabb(id, low[i], low[i] + wp.vec3(size, size, size))
+    while wp.tile_query_valid(query):
+        found = wp.tile_bvh_query_next(query)
+        mine = wp.untile(found)
+        if mine >= 0:
+            wp.atomic_add(hits, i, mine, 1)
+            if lane > 0 and found[lane - 1] < 0:  # nobody in front goes without
+                wp.atomic_add(hits, i, mine, 100)
+
+
+@pytest.mark.parametrize("block", [1, 32, 33, 96, 256])
+@pytest.mark.parametrize("count, size", [(1, 2.0), (5, 0.5), (700, 0.05), (700, 0.6), (700, 3.0)])
+def test_threads_share_a_tree_whatever_its_size(block, count, size):
+    numbers = np.random.default_rng(count)
+    low = numbers.uniform(-1, 0.8, (count, 3)).astype(np.float32)
+    high = low + numbers.uniform(0.01, 0.2, (count, 3)).astype(np.float32)
+    bvh = wp.Bvh(wp.array(low, dtype=wp.vec3), wp.array(high, dtype=wp.vec3))
+    start = np.float32([[-1, -1, -1], [0, 0, 0], [5, 5, 5]])
+    hits = wp.zeros((3, count), dtype=int)
+    inputs = [bvh.id, wp.array(start, dtype=wp.vec3), size, hits]
+    wp.launch_tiled(boxes_of_each, dim=3, inputs=inputs, block_dim=block)
+    end = start + np.float32(size)
+    met = (low[None] <= end[:, None]).all(-1) & (high[None] >= start[:, None]).all(-1)
+    np.testing.assert_array_equal(hits.numpy(), met.astype(int))
+
+
+def test_threads_that_are_missing_find_nothing():
+    hits = wp.zeros(len(LOW), dtype=int)
+    bvh = tree()
+    wp.launch(boxes_until_none, dim=20, inputs=[bvh.id, wp.vec3(-9.0), wp.vec3(9.0), hits], block_dim=32)
+    threads = 20 if wp.get_device().is_cpu else 1
+    np.testing.assert_array_equal(hits.numpy(), np.full(len(LOW), threads))

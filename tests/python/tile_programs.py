@@ -424,11 +424,15 @@ def source(number: int) -> np.ndarray:
 
 
 class Launch:
-    """A program's arrays on one executor: "interpreter", lanes of the CPU (0: as many as it likes), or ("cuda", block size)."""
+    """A program's arrays on one executor: "interpreter", lanes of the CPU (0: as many as it likes), or ("cuda", block size).
+
+    ("cpu", block size) and ("interpreter", block size) are blocks of several threads there.
+    """
 
     def __init__(self, program: Program, executor, numbers: np.ndarray, gradients: bool = False):
         self.program, self.executor = program, executor
-        self.device = "cuda" if isinstance(executor, tuple) else "cpu"
+        self.where, self.block = executor if isinstance(executor, tuple) else (executor, 0)
+        self.device = "cuda" if self.where == "cuda" else "cpu"
         dtype = getattr(wp, program.scalar)
         self.x = wp.array(numbers, dtype=dtype, device=self.device, requires_grad=gradients)
         self.y = wp.zeros((GRID, ROOM), dtype=dtype, device=self.device, requires_grad=gradients)
@@ -439,21 +443,23 @@ class Launch:
         kernel = self.program.kernel
         before = wp.config.cpu_lanes
         try:
-            if self.executor == "interpreter":
+            wp.config.enable_cpu_blocks = self.block > 0
+            if self.where == "interpreter":
                 kernel.native()
                 options = session.compile_options({**kernel.module.options, **kernel.options})
                 kernel._use(_weft.Kernel(kernel._function, options, True), session.epoch)
-            elif self.device == "cpu":
-                wp.config.cpu_lanes = self.executor
+            elif self.where not in ("cpu", "cuda"):
+                wp.config.cpu_lanes = self.where
             wp.launch_tiled(
                 kernel,
                 dim=GRID,
                 inputs=[x or self.x, y or self.y, self.whole, 2, self.sums],
-                block_dim=self.executor[1] if self.device == "cuda" else 32,
+                block_dim=self.block or 32,
                 device=self.device,
             )
         finally:
             wp.config.cpu_lanes = before
+            wp.config.enable_cpu_blocks = False
             session.bump()
 
     def results(self) -> list[np.ndarray]:

@@ -13,8 +13,37 @@ llvm::Value* CpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {
   return e.b.CreateIntToPtr(address, e.unit.ptr);
 }
 
-llvm::Value* CpuHooks::among_lanes(Emitter&, ir::OpCode, llvm::ArrayRef<llvm::Value*>) const {
-  WEFT_UNREACHABLE("passes/settle_target comes first");
+llvm::Value* CpuHooks::among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
+  WEFT_CHECK(block, "passes/settle_target comes first");
+  CodeUnit& unit = e.unit;
+  const auto call = [&](const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> values) {
+    llvm::SmallVector<llvm::Type*, 3> types;
+    for (const llvm::Value* v : values) types.push_back(v->getType());
+    return e.b.CreateCall(unit.helper(name, llvm::FunctionType::get(result, types, false), true), values);
+  };
+  switch (code) {
+    case ir::OpCode::warp: return call("weft_rt_warp", unit.i32, {});
+    case ir::OpCode::lane: return e.b.CreateAnd(thread_of_block(e), e.b.getInt32(31));
+    case ir::OpCode::vote: return call("weft_rt_vote", unit.i32, {operands[0], e.b.CreateZExt(operands[1], unit.i32)});
+    case ir::OpCode::shuffle: {
+      llvm::Type* type = operands[1]->getType();
+      llvm::Type* bits = e.b.getIntNTy(unsigned(type->getPrimitiveSizeInBits()));
+      llvm::Value* sent = e.b.CreateZExt(e.b.CreateBitCast(operands[1], bits), unit.i64);
+      llvm::Value* got = call("weft_rt_shuffle", unit.i64, {operands[0], sent, operands[2]});
+      return e.b.CreateBitCast(e.b.CreateTrunc(got, bits), type);
+    }
+    default: WEFT_UNREACHABLE("not among lanes");  // safe: emit_warp asks for these four
+  }
+}
+
+void CpuHooks::barrier(Emitter& e) const {
+  if (!block) return;  // a thread is a block of its own
+  e.b.CreateCall(e.unit.helper("weft_rt_barrier", llvm::FunctionType::get(e.b.getVoidTy(), false), true));
+}
+
+void CpuHooks::describe(Emitted& kernel) const {
+  kernel.block = block;
+  if (memory) kernel.block_bytes = memory->bytes();
 }
 
 llvm::Value* CpuHooks::texture(Emitter&, const ir::Op&, llvm::ArrayRef<llvm::Value*>) const {
@@ -23,7 +52,7 @@ llvm::Value* CpuHooks::texture(Emitter&, const ir::Op&, llvm::ArrayRef<llvm::Val
 
 void CpuHooks::fence(Emitter& e) const { e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); }
 
-void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel); }
+void CpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_cpu_kernel(unit, kernel, *this); }
 
 llvm::Value* CpuHooks::atomic_anywhere(Emitter& e, const ScalarAtomic& atomic) const {
   return emit_scalar_atomic(e, atomic, false);  // all memory is one
@@ -33,13 +62,22 @@ void CpuHooks::add_together(Emitter&, const ir::Op&, ScalarKind, llvm::Value*, l
   WEFT_UNREACHABLE("threads of the CPU add by themselves");
 }
 
-llvm::Value* CpuHooks::thread_of_block(Emitter& e) const { return e.b.getInt32(0); }
-
-llvm::Value* CpuHooks::block_memory(Emitter&, const ir::Op&) const {
-  WEFT_UNREACHABLE("a thread is a block of its own");
+llvm::Value* CpuHooks::thread_of_block(Emitter& e) const {
+  if (!block) return e.b.getInt32(0);
+  // Blocks are neighbours in the grid.
+  llvm::Value* own = e.b.CreateURem(e.plain(e.thread.linear), e.b.getInt64(std::uint64_t(block)));
+  return e.b.CreateTrunc(own, e.unit.i32);
 }
 
-llvm::Value* CpuHooks::threads_of_block(Emitter& e) const { return e.b.getInt32(1); }  // each is a block of its own
+llvm::Value* CpuHooks::block_memory(Emitter& e, const ir::Op& local) const {
+  WEFT_CHECK(memory, "a thread is a block of its own");
+  return e.b.CreateConstInBoundsGEP1_64(e.unit.i8, room, memory->offset_of(local));
+}
+
+llvm::Value* CpuHooks::threads_of_block(Emitter& e) const {
+  if (!block) return e.b.getInt32(1);
+  return e.thread.block_threads ? e.thread.block_threads : e.b.getInt32(std::uint32_t(block));
+}
 
 llvm::Value* CpuHooks::object_table(Emitter& e) const {
   llvm::Value* at = e.b.CreateConstGEP1_64(e.unit.i8, e.thread.context, offsetof(runtime::LaunchContext, objects));

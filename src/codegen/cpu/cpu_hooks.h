@@ -1,5 +1,8 @@
 // The CPU's answers to what emission asks (emit/target_hooks.h): what threads have to say goes to helpers of the runtime.
 #pragma once
+#include <optional>
+
+#include "analysis/block_memory.h"
 #include "codegen/emit/target_hooks.h"
 
 namespace weft::codegen {
@@ -7,7 +10,7 @@ namespace weft::codegen {
 class CpuHooks final : public TargetHooks {
  public:
   void emit_kernel(CodeUnit& unit, const ir::Function& kernel) override;
-  void describe(Emitted&) const override {}
+  void describe(Emitted& kernel) const override;
   bool link_libraries(llvm::Module&, const EmitOptions&, bool) const override { return false; }
   void finish_output(const llvm::Module&, std::string&) const override {}
   bool tells_lines() const override { return false; }
@@ -55,10 +58,16 @@ class CpuHooks final : public TargetHooks {
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const override;
-  void barrier(Emitter&) const override {}  // a thread is a block of its own
+  void barrier(Emitter& e) const override;
+
+  // Blocks of several threads (runtime/block_threads.h); else each thread is a block of its own.
+  int block = 0;
+  bool rows = false;                            // blocks are the rows of the grid: none lacks threads
+  std::optional<analysis::BlockMemory> memory;  // that they share
+  llvm::Value* room = nullptr;                  // where it lies
 };
 
 /// The frame around a kernel's body, and the body (kernel_frame.cpp).
-void emit_cpu_kernel(CodeUnit& unit, const ir::Function& kernel);
+void emit_cpu_kernel(CodeUnit& unit, const ir::Function& kernel, CpuHooks& hooks);
 
 }  // namespace weft::codegen

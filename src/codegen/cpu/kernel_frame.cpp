@@ -23,13 +23,16 @@ struct Position {
 
 class KernelFrame {
  public:
-  KernelFrame(CodeUnit& unit, const ir::Function& kernel)
-      : unit_(unit), kernel_(kernel), rank_(kernel.form.rank), b_(unit.context) {}
+  KernelFrame(CodeUnit& unit, const ir::Function& kernel, CpuHooks& hooks)
+      : unit_(unit), kernel_(kernel), hooks_(hooks), rank_(kernel.form.rank), b_(unit.context) {}
 
   void emit() {
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context),
                                          {unit_.i64, unit_.i64, unit_.ptr, unit_.ptr}, false);
-    function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, entry_name(kernel_), *unit_.module);
+    const bool blocks = kernel_.form.block != 0;
+    function_ =
+        llvm::Function::Create(type, blocks ? llvm::GlobalValue::InternalLinkage : llvm::GlobalValue::ExternalLinkage,
+                               entry_name(kernel_) + (blocks ? ".thread" : ""), *unit_.module);
     function_->setDoesNotThrow();
     // The parameter block is the launch's copy: no array that the kernel writes lies in it.
     function_->addParamAttr(2, llvm::Attribute::NoAlias);
@@ -37,6 +40,7 @@ class KernelFrame {
     auto* entry = llvm::BasicBlock::Create(unit_.context, "entry", function_);
     b_.SetInsertPoint(entry);
     begin_ = function_->getArg(0), end_ = function_->getArg(1), context_ = function_->getArg(3);
+    if (blocks) begin_block();
     load_params();
     if (unit_.turns->counts(kernel_)) count_turns();
     if (rank_ > 1)
@@ -61,9 +65,45 @@ class KernelFrame {
       loop("threads", locate(begin_), end_, &KernelFrame::any_group);
     }
     b_.CreateRetVoid();
+    if (blocks) call_threads();
   }
 
  private:
+  /// What the threads of a block know of it.
+  void begin_block() {
+    WEFT_CHECK(unit_.lanes == 1, "threads that wait for each other run one by one");
+    hooks_.block = kernel_.form.block;
+    hooks_.rows = kernel_.form.rows;
+    hooks_.memory.emplace(kernel_);
+    hooks_.room = b_.CreateCall(
+        unit_.helper("weft_rt_block_memory", llvm::FunctionType::get(unit_.ptr, false), /*may_read_memory=*/true));
+    if (hooks_.rows) return;
+    llvm::Value* total = b_.getInt64(1);
+    for (int d = 0; d < rank_; ++d)
+      total = b_.CreateMul(total,
+                           b_.CreateAlignedLoad(unit_.i64, b_.CreateConstGEP1_64(unit_.i64, context_, std::uint64_t(d)),
+                                                llvm::Align(8)));
+    llvm::Value* size = b_.getInt64(std::uint64_t(hooks_.block));
+    llvm::Value* rest = b_.CreateSub(total, b_.CreateMul(b_.CreateUDiv(begin_, size), size));
+    block_threads_ = b_.CreateTrunc(b_.CreateSelect(b_.CreateICmpULT(rest, size), rest, size), unit_.i32);
+  }
+
+  /// The entry of a kernel whose blocks have several threads: the runtime lets them take turns.
+  void call_threads() {
+    auto* entry = llvm::Function::Create(function_->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
+                                         entry_name(kernel_), *unit_.module);
+    entry->setDoesNotThrow();
+    b_.SetInsertPoint(llvm::BasicBlock::Create(unit_.context, "entry", entry));
+    auto* type = llvm::FunctionType::get(
+        b_.getVoidTy(), {unit_.i64, unit_.i64, unit_.ptr, unit_.ptr, unit_.ptr, unit_.i32, unit_.i64, unit_.i64},
+        false);
+    b_.CreateCall(unit_.helper("weft_rt_blocks", type, true),
+                  {entry->getArg(0), entry->getArg(1), entry->getArg(2), entry->getArg(3), function_,
+                   b_.getInt32(std::uint32_t(hooks_.block)), b_.getInt64(hooks_.memory->bytes()),
+                   b_.getInt64(2 * private_memory(kernel_).bytes)});
+    b_.CreateRetVoid();
+  }
+
   /// Emits a group of threads at a position and tells how many they are.
   using Group = llvm::Value* (KernelFrame::*)(const Position&);
 
@@ -173,6 +213,7 @@ class KernelFrame {
     e.b.SetInsertPoint(b_.GetInsertBlock());
     e.thread.context = context_;
     e.thread.turns = turns_, e.thread.stopped = stopped_;
+    e.thread.block_threads = block_threads_;
     e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     e.mask = mask;
@@ -325,11 +366,13 @@ class KernelFrame {
 
   CodeUnit& unit_;
   const ir::Function& kernel_;
+  CpuHooks& hooks_;
   const int rank_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::Value *begin_ = nullptr, *end_ = nullptr, *context_ = nullptr;
   llvm::Value* turns_ = nullptr;  // see ThreadInfo
+  llvm::Value* block_threads_ = nullptr;
   llvm::BasicBlock* stopped_ = nullptr;
   llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
   llvm::SmallVector<llvm::Value*, 4> dims_;
@@ -352,6 +395,8 @@ void fix_inner_strides(CodeUnit& unit, const Type* type, llvm::MutableArrayRef<P
   }
 }
 
-void emit_cpu_kernel(CodeUnit& unit, const ir::Function& kernel) { KernelFrame(unit, kernel).emit(); }
+void emit_cpu_kernel(CodeUnit& unit, const ir::Function& kernel, CpuHooks& hooks) {
+  KernelFrame(unit, kernel, hooks).emit();
+}
 
 }  // namespace weft::codegen

@@ -64,7 +64,7 @@ void add_memory(const ir::Function& function, std::unordered_map<const ir::Funct
   std::uint64_t deepest_call = 0, largest = 0;
   each_op(*function.body, [&](const Op& op) {
     std::uint64_t bytes = 0;
-    if (op.code == OpCode::local) {
+    if (op.code == OpCode::local && !ir::is_block_memory(op)) {
       bytes = op.result()->type->element()->size();
       // No overflow: beyond the limit of a thread the exact number means nothing, and it stays as it is.
       for (std::int64_t n : op.ints) bytes = n < 0 ? 0 : bytes > kMaxPrivateBytes ? bytes : bytes * std::uint64_t(n);
@@ -378,7 +378,8 @@ bool calls_native(const ir::Function& function) {
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   int natural = natural_lanes(target);
   // A native function is compiled for one thread; a kernel that calls one would be taken apart for each call.
-  if (natural == 1 || has_spin_loop(kernel) || calls_native(kernel)) return 1;
+  // Threads of a block wait for each other: each has a stack of its own.
+  if (natural == 1 || kernel.form.block || has_spin_loop(kernel) || calls_native(kernel)) return 1;
   // Private arrays get one copy a lane; large ones would make all of them wait for memory that one
   // lane at a time has at hand.
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;

@@ -183,7 +183,7 @@ struct ThreadInfo {
   /// when it was told to stop (emit/turns.cpp).
   llvm::Value* turns = nullptr;
   llvm::BasicBlock* stopped = nullptr;
-  llvm::Value* block_threads = nullptr;  // GPU, where the last block may lack some: how many there are (i32)
+  llvm::Value* block_threads = nullptr;  // where the last block may lack some: how many there are (i32)
 };
 
 /// The place an array access goes to. Either `pointers` (<W x ptr>), or a scalar pointer and a constant distance in

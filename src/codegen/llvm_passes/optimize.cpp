@@ -33,6 +33,7 @@
 
 #include "codegen/background.h"
 #include "codegen/llvm_passes/hoist_descriptors.h"
+#include "codegen/llvm_passes/interleave_loops.h"
 #include "codegen/nvptx/inline_functions.h"
 #include "codegen/nvptx/narrow_products.h"
 #include "codegen/nvptx/wide_fills.h"
@@ -103,6 +104,7 @@ int effective_level(const llvm::Module& module, int wished) {
 /// For code of one lane over tiles: loops over their elements, and what is left of unrolled ones, become vectors.
 llvm::FunctionPassManager vector_pipeline() {
   llvm::FunctionPassManager passes;
+  passes.addPass(InterleaveLoopsPass());
   passes.addPass(llvm::LoopVectorizePass());
   passes.addPass(llvm::SLPVectorizerPass());
   passes.addPass(llvm::InstCombinePass());

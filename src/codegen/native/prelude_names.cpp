@@ -149,10 +149,17 @@ inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }
 inline int __clzll(long long x) { return x ? __builtin_clzll(x) : 64; }
-#define WP_TILE_SYNC() __syncthreads()
+#define WP_TILE_THREAD_IDX (int(threadIdx.x))
+#define WP_TILE_BLOCK_DIM (int(blockDim.x))
 #else
-#define WP_TILE_SYNC() ((void)0)
+extern "C" void weft_rt_barrier();
+extern "C" int weft_rt_thread();
+extern "C" int weft_rt_threads();
+#define __syncthreads() weft_rt_barrier()
+#define WP_TILE_THREAD_IDX (weft_rt_thread())
+#define WP_TILE_BLOCK_DIM (weft_rt_threads())
 #endif
+#define WP_TILE_SYNC() __syncthreads()
 )text";
 
 }  // namespace weft::codegen

@@ -100,8 +100,7 @@ std::string make_call(const char* name, CallRecord record) {
 CallRecord portable_record(const char* name, CallRecord record) {
   Prepared made = prepare(name, std::move(record));
   DiagnosticSink sink;
-  made.record.portable =
-      PortableKernel{driver::portable_ir(*made.kernel, *made.signature, sink), made.kernel->options()};
+  made.record.portable = make_portable(*made.kernel, *made.signature, made.record, sink);
   EXPECT_FALSE(sink.has_errors()) << sink.render_all();
   return made.record;
 }
@@ -385,13 +384,18 @@ TEST(XlaOnCuda, KernelsWithTilesRunInTheirBlocks) {
     EXPECT_EQ(on_stream(std::move(back)), "");
     if (computes) EXPECT_EQ(gradient.read<float>(), Floats(120, 4.0f)) << block;
   }
-  CallRecord record;
-  record.dims = {3, 32};
-  record.block_dim = 32;
-  record.params = {array(Role::input, 0, -1), array(Role::output, -1, 0)};
-  const std::string text =
-      on_stream(std::move(Frame(portable_record("rows", record).encode()).arg(x, {3, 40}).ret(y, {3})));
-  EXPECT_NE(text.find("portable code"), std::string::npos) << text;
+  // The same where nobody has made the kernel.
+  for (const auto& [dims, block] : {std::pair(std::vector<std::int64_t>{3, 32}, 32), {{3, 256}, 0}}) {
+    CallRecord record;
+    record.dims = dims;
+    record.block_dim = block;
+    record.params = {array(Role::input, 0, -1), array(Role::output, -1, 0)};
+    y.fill(0);
+    const std::string text =
+        on_stream(std::move(Frame(portable_record("rows", record).encode()).arg(x, {3, 40}).ret(y, {3})));
+    EXPECT_EQ(text, "");
+    if (computes) EXPECT_EQ(y.read<float>(), Floats(3, 200.0f)) << block;
+  }
 }
 
 TEST(XlaHandlers, NoThreadsAndNoElements) {

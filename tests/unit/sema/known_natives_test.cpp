@@ -44,6 +44,25 @@ TEST(KnownNatives, Bits) {
   EXPECT_EQ(count->param, 0u);
 }
 
+TEST(KnownNatives, Shuffles) {
+  using From = KnownNative::From;
+  auto across = known("return __shfl_xor_sync(0xffffffffu, x, 16);");
+  ASSERT_TRUE(across);
+  EXPECT_EQ(across->kind, Kind::shuffle);
+  EXPECT_EQ(across->from, From::across);
+  EXPECT_EQ(across->mask, 0xffffffffu);
+  EXPECT_EQ(across->distance, 16u);
+  auto chosen = known("#ifdef __CUDA_ARCH__\nreturn __shfl_sync(-1, x, mask, 32);\n#else\nreturn x;\n#endif");
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->from, From::lane);
+  EXPECT_EQ(chosen->mask, 0xffffffffu);
+  EXPECT_EQ(chosen->distance_param, 1u);
+  for (const char* text : {"return __shfl_xor_sync(0xffffffff, x, 16, 8);", "return __shfl_sync(y, x, 1);",
+                           "return __shfl_sync(-1, x + 1, 1);", "return __shfl_down_sync(-1, x);",
+                           "#ifdef __CUDA_ARCH__\nreturn __shfl_sync(-1, x, 1);\n#else\nreturn mask;\n#endif"})
+    EXPECT_FALSE(known(text)) << text;
+}
+
 TEST(KnownNatives, EverythingElseIsCompiled) {
   for (const char* text :
        {"return x;", "WP_TILE_SYNC(); x = 1;", "return __builtin_ctzll(y);", "return __builtin_ctzll(x) + 1;",

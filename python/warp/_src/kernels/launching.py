@@ -279,7 +279,7 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
     """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
 
     In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
-    is one thread, whatever `block_dim` says.
+    is one thread, whatever `block_dim` says, unless `wp.config.enable_cpu_blocks` is set.
 
     Args:
         kernel: the kernel, by position or by name.
@@ -293,7 +293,9 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
     if len(args) > 1:
         raise RuntimeError("launch_tiled() takes one positional argument, the kernel; give the others by keyword")
     dim, block_dim = kwargs.pop("dim"), kwargs.pop("block_dim")
-    if dim.__class__ is int and not selection.find():
+    threads = 256 if block_dim is None or block_dim <= 0 else int(block_dim)
+    on_cpu = threads if config.enable_cpu_blocks and block_dim is not None and block_dim > 0 else 1
+    if dim.__class__ is int and on_cpu == 1 and not selection.find():
         return launch(*args, dim=dim, block_dim=1, **kwargs)
     extents = list(dim) if hasattr(dim, "__iter__") else [dim]
     if not 1 <= len(extents) <= 3:
@@ -302,9 +304,8 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
     where = stream.device if stream is not None else _device_of(
         kwargs.get("device"), kwargs.get("inputs") or (), kwargs.get("outputs") or ()
     )  # fmt: skip
-    if where.is_cpu:  # its one thread needs no extent: an index that a launch does not have is zero
+    if where.is_cpu and on_cpu == 1:  # its one thread needs no extent: an index that a launch does not have is zero
         return launch(*args, dim=extents, block_dim=1, **kwargs)
-    threads = 256 if block_dim is None or block_dim <= 0 else int(block_dim)
     return launch(*args, dim=(*extents, threads), block_dim=threads, **kwargs)
 
 

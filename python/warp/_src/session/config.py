@@ -52,6 +52,7 @@ load_module_max_workers: int = 0  # threads that compile when modules are loaded
 # How they run.
 cpu_threads: int = 0  # 0: all cores; 1: serial, threads in increasing order
 cpu_lanes: int = 0  # 0: chosen; 1: no SIMD
+enable_cpu_blocks: bool = False  # blocks on the CPU have as many threads as block_dim says, not one
 deterministic: DeterministicMode = DeterministicMode.NOT_GUARANTEED
 launch_array_access_mode: LaunchArrayAccessMode = LaunchArrayAccessMode.RELAXED
 verify_autograd_array_access: bool = False  # writes that would spoil a gradient are reported
@@ -77,7 +78,6 @@ host_compiler: str | None = None
 legacy_cpu_linker: bool = False
 use_precompiled_headers: bool = True
 compile_time_trace: bool = False
-enable_cpu_blocks: bool = False
 enable_mathdx_gemm: bool = True
 enable_mathdx_fft: bool = True
 enable_mathdx_solver: bool = True
@@ -97,7 +97,6 @@ NOTED: dict[str, str] = {
     "legacy_cpu_linker": "there is one linker",
     "use_precompiled_headers": _NO_CPP,
     "compile_time_trace": "weftc --time shows the phases of a compile",
-    "enable_cpu_blocks": "a block on the CPU is one thread, which works on whole tiles",
     "enable_mathdx_gemm": _NO_MATHDX,
     "enable_mathdx_fft": _NO_MATHDX,
     "enable_mathdx_solver": _NO_MATHDX,

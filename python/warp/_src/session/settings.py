@@ -30,7 +30,7 @@ def bump(followed: int = 0) -> None:
         _followed += followed
         epoch += 1
         plain = not (config.print_launches or config.verify_cuda or _followed)
-        _weft.set_launch_settings(epoch, config.cpu_threads, plain=plain)
+        _weft.set_launch_settings(epoch, config.cpu_threads, plain=plain, cpu_blocks=bool(config.enable_cpu_blocks))
 
 
 def follow(by: int) -> None:
