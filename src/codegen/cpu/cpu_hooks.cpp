@@ -17,6 +17,10 @@ llvm::Value* CpuHooks::among_lanes(Emitter&, ir::OpCode, llvm::ArrayRef<llvm::Va
   WEFT_UNREACHABLE("passes/settle_target comes first");
 }
 
+void CpuHooks::block_function(Emitter&, const ir::Op&) const {
+  WEFT_UNREACHABLE("only blocks of several threads have them");
+}
+
 llvm::Value* CpuHooks::texture(Emitter&, const ir::Op&, llvm::ArrayRef<llvm::Value*>) const {
   WEFT_UNREACHABLE("passes/settle_target comes first");
 }

@@ -9,6 +9,8 @@
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/parameters.h"
 #include "codegen/nvptx/warp.h"
+#include "ir/block_functions.h"
+#include "ir/walk.h"
 
 namespace weft::codegen {
 namespace {
@@ -94,6 +96,8 @@ class GpuFrame {
     gpu_.block = kernel_.form.block;
     gpu_.whole = kernel_.form.rows;
     gpu_.memory.emplace(kernel_);
+    ir::walk(*kernel_.body, [&](const ir::Op& op) { gpu_.copies |= ir::calls_block_function(op, ir::kBlockCopy); });
+    gpu_.copies = gpu_.copies && unit_.target.sm >= 80;
     make_room(gpu_.memory->bytes());
     auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
     llvm::Value* size = b_.getInt64(kernel_.form.block);
@@ -125,6 +129,7 @@ class GpuFrame {
     llvm::Value* next = b_.CreateAdd(group, step);
     b_.CreateCondBr(b_.CreateICmpULT(next, groups), again, exit);
     b_.SetInsertPoint(again);
+    if (gpu_.copies) b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
     b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});  // the memory is that of the next group now
     group->addIncoming(next, again);
     b_.CreateBr(head);
