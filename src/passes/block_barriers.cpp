@@ -143,7 +143,10 @@ class Barriers {
       case OpCode::store: return add(op.operand(0), Act::write, where(op), out);
       case OpCode::atomic: {
         const bool sums = op.atomic == ir::AtomicKind::add;
-        return add(op.operand(0), sums ? Act::add : Act::write, where(op), out);
+        // Numbers of 8 and 16 bits are swapped with their word, in which a neighbour's lie as well.
+        const Type* type = op.result()->type;
+        const bool alone = !type->is_numeric() || scalar_bits(type->scalar_kind()) >= 32;
+        return add(op.operand(0), sums ? Act::add : Act::write, alone ? where(op) : Where{Where::anywhere}, out);
       }
       case OpCode::call:
         for (std::size_t k = 0; k < op.operands.size(); ++k) {

@@ -22,7 +22,7 @@ using ir::ProductOperand;
 using ir::Region;
 using ir::Value;
 
-constexpr std::int64_t kMostBytes = 48 * 1024;  // of the tiles of a loop, both halves
+constexpr std::int64_t kMostBytes = 64 * 1024;  // of the tiles of a loop, both halves
 constexpr std::int64_t kLargestStart = 1 << 30;
 
 class Ahead {

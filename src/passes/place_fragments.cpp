@@ -3,6 +3,7 @@
 #include "passes/place_fragments.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -62,9 +63,23 @@ class Placer {
     ir::walk(*kernel_.body, [&](Op& op) {
       if (ir::is_block_memory(op)) locals.push_back(&op);
     });
-    for (Op* local : locals) {
-      if (!keep_in_registers(*local)) swizzle(*local);
+    std::vector<Fragments> layouts;
+    std::erase_if(locals, [&](Op* local) {
+      const std::optional<Fragments> layout = layout_of(*local);
+      if (!layout || !keep_in_registers(*local, *layout)) return false;
+      layouts.push_back(*layout);
+      return true;
+    });
+    // What is made of them element by element, then what is made of that.
+    for (bool more = !layouts.empty(); more;) {
+      more = false;
+      std::erase_if(locals, [&](Op* local) {
+        for (const Fragments& layout : layouts)
+          if (meets_dealt_loop(*local) && keep_in_registers(*local, layout)) return more = true;
+        return false;
+      });
     }
+    for (Op* local : locals) swizzle(*local);
     return changed_;
   }
 
@@ -114,36 +129,55 @@ class Placer {
            op.path.empty() && !op.wrap;
   }
 
-  bool keep_in_registers(Op& local) {
-    const Fragments* layout = nullptr;
-    Fragments found;
+  /// The fragments of the products that add to a tile, if those are the same.
+  std::optional<Fragments> layout_of(const Op& local) const {
+    std::optional<Fragments> found;
     for (const Use& use : uses(local.result())) {
-      if (!ir::calls_block_function(*use.op, ir::kBlockProduct)) continue;
-      if (use.operand != ProductOperand::c || !use.op->operand(ProductOperand::co)->is_zero()) return false;
+      if (!ir::calls_block_function(*use.op, ir::kBlockProduct) || use.operand != ProductOperand::c) continue;
       const Fragments here = Fragments::of(*use.op);
-      if (layout && here != found) return false;
+      if (found && here != *found) return std::nullopt;
       found = here;
-      layout = &found;
     }
-    if (!layout || local.ints.size() != 1 || local.ints[0] != found.m * found.n) return false;
-    const std::int64_t slots = found.slots();
-    if (slots < 2 || slots > kMostSlots || slots * found.threads != local.ints[0]) return false;
-    std::vector<Loop> loops;
+    return found;
+  }
+
+  /// Whether a loop that was dealt out already touches it.
+  bool meets_dealt_loop(const Op& local) const {
+    const std::vector<Use>& all = uses(local.result());
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Use& use) { return is_access(use) && dealt_.contains(use.op->indices()[0]); });
+  }
+
+  /// The loop of an access: dealt out by these fragments, or still to be.
+  Loop loop_for(const Use& use, const Fragments& layout) const {
+    Value* const index = use.op->indices()[0];
+    if (const auto it = dealt_.find(index); it != dealt_.end())
+      return it->second.second == layout ? Loop{it->second.first, nullptr} : Loop{};
+    return loop_of(index, layout.slots());
+  }
+
+  bool keep_in_registers(Op& local, const Fragments& layout) {
+    const std::int64_t slots = layout.slots();
+    if (local.ints.size() != 1 || local.ints[0] != layout.m * layout.n || slots * layout.threads != local.ints[0])
+      return false;
+    if (slots < 2 || slots > kMostSlots) return false;
+    std::vector<std::pair<Op*, Loop>> accesses;
     for (const Use& use : uses(local.result())) {
-      if (ir::calls_block_function(*use.op, ir::kBlockProduct)) continue;
+      if (ir::calls_block_function(*use.op, ir::kBlockProduct)) {
+        if (use.operand != ProductOperand::c || !use.op->operand(ProductOperand::co)->is_zero()) return false;
+        continue;
+      }
       if (!is_access(use)) return false;
-      const Loop loop = loop_of(use.op->indices()[0], slots);
+      const Loop loop = loop_for(use, layout);
       if (!loop.op) return false;
-      if (std::none_of(loops.begin(), loops.end(), [&](const Loop& one) { return one.op == loop.op; }))
-        loops.push_back(loop);
+      accesses.emplace_back(use.op, loop);
     }
-    for (const Use& use : uses(local.result())) {
+    for (const Use& use : uses(local.result()))
       if (ir::calls_block_function(*use.op, ir::kBlockProduct))
         use.op->operands[ProductOperand::own] = kernel_.constant_int(types::i32(), 1);
-      else
-        use.op->operands[1] = loop_of(use.op->indices()[0], slots).op->regions[0]->args[0];
-    }
-    for (const Loop& loop : loops) deal_out(loop, found);
+    for (const auto& [op, loop] : accesses) op->operands[1] = loop.op->regions[0]->args[0];
+    for (const auto& [op, loop] : accesses)
+      if (loop.op->text != ir::kOwnLoop) deal_out(loop, layout);
     local.imm &= ir::kRaw;
     local.ints[0] = slots;
     changed_ = true;
@@ -162,6 +196,7 @@ class Placer {
     for (const Use& use : uses(loop.number))
       if (use.op->operands[use.operand] == loop.number) use.op->operands[use.operand] = number;
     loop.op->text = ir::kOwnLoop;
+    dealt_.emplace(number, std::pair(loop.op, layout));
   }
 
   /// How an operand of a product is to lie.
@@ -201,6 +236,7 @@ class Placer {
 
   ir::Function& kernel_;
   std::unordered_map<const Value*, std::vector<Use>> uses_;
+  std::unordered_map<const Value*, std::pair<Op*, Fragments>> dealt_;  // loops, by the numbers of their elements
   bool changed_ = false;
 };
 

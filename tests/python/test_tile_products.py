@@ -49,7 +49,7 @@ def test_sums_stay_in_registers(tmp_path, dtype, sm):
     program.write_text(LOOP.format(dtype=dtype))
     weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", f"sm_{sm}", "--block-dim", "128", "--rank", "3"]
     ptx = subprocess.run(weftc, capture_output=True, text=True, check=True).stdout
-    assert ptx.count("bar.sync") == 4  # in front of the loop, in it, behind it, and for the next block
+    assert ptx.count("bar.sync") == 4, ptx  # in front of the loop, in it, behind it, and for the next block
     assert ".local" not in ptx
     assert ("cp.async" in ptx) == (sm >= 80) and ("mma.sync" in ptx) == (sm >= 80 and dtype != "float")
     assert "16384" in ptx if dtype != "float" else "32768" in ptx  # bytes: each tile twice, and no others

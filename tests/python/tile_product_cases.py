@@ -128,7 +128,43 @@ def run(kind: str, tile: tuple[int, int, int], threads: int, size: tuple[int, in
     print("right:", label, flush=True)
 
 
+def gradients(kind: str, tile: tuple[int, int, int], threads: int, size: tuple[int, int, int]) -> None:
+    """The adjoint of the loop: products of the same kind, or term by term."""
+    dtype, precision, (tm, tn, tk) = DTYPES[kind], "tf32" if kind == "tf32" else "default", tile
+
+    @wp.kernel(module="unique")
+    def k(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=dtype), c: wp.array2d(dtype=dtype)):
+        i, j = wp.tid()
+        total = wp.tile_zeros(shape=(tm, tn), dtype=dtype)
+        for k in range(a.shape[1] // tk):
+            x = wp.tile_load(a, shape=(tm, tk), offset=(i * tm, k * tk))
+            y = wp.tile_load(b, shape=(tk, tn), offset=(k * tk, j * tn))
+            wp.tile_matmul(x, y, total, precision=precision)
+        wp.tile_store(c, total * dtype(2.0), offset=(i * tm, j * tn))
+
+    rng = np.random.default_rng(9)
+    m, n, p = size
+    x, y, g = (rounded(rng.uniform(-1, 1, s), kind) for s in ((m, p), (p, n), (m, n)))
+    a, b, c = (wp.array(v, dtype=dtype, device="cuda", requires_grad=True) for v in (x, y, np.zeros_like(g)))
+    with wp.Tape() as tape:
+        wp.launch_tiled(k, dim=(m // tm, n // tn), inputs=[a, b, c], block_dim=threads, device="cuda")
+    tape.backward(grads={c: wp.array(g, dtype=dtype, device="cuda")})
+    x, y, g = (v.astype(np.float64) for v in (x, y, g))
+    label = f"{kind} {tile} {threads} {size} gradients"
+    tolerance = {"f64": 1e-12, "f32": 1e-5, "tf32": 4e-3, "f16": 4e-3}[kind]
+    for found, want in ((c, 2 * x @ y), (a.grad, 2 * g @ y.T), (b.grad, 2 * x.T @ g)):
+        error = np.abs(found.numpy() - want).max() / np.abs(want).max()
+        assert error < tolerance, (label, error)
+    print("right:", label, flush=True)
+
+
 CASES = {
+    "gradients": [
+        ("f32", (32, 32, 32), 64, (64, 32, 64)),
+        ("f64", (16, 16, 16), 32, (32, 32, 32)),
+        ("tf32", (32, 32, 16), 64, (32, 32, 32)),
+        ("f16", (16, 16, 16), 32, (16, 16, 32)),
+    ],
     "f32": [
         ("f32", (64, 64, 16), 128, (128, 64, 48)),
         ("f32", (32, 32, 32), 64, (70, 41, 50)),
@@ -159,5 +195,5 @@ CASES = {
 
 if __name__ == "__main__":
     for case in CASES[sys.argv[1]]:
-        run(*case)
+        (gradients if sys.argv[1] == "gradients" else run)(*case)
     print("done")

@@ -190,15 +190,19 @@ class Product {
       }
   }
 
-  /// Fused multiply-adds: a piece of rows by columns in registers, four steps at a time.
+  /// Fused multiply-adds: a piece of rows by columns in registers, four steps at a time, and twice so in a turn where that comes
+  /// out even: loads of the second four run while the first are added.
   void by_pieces() {
     constexpr std::int64_t kSteps = 4;
     const std::int64_t piece = f_.rows * f_.columns, pieces = f_.slots() / piece, whole = depth_ / kSteps;
+    const std::int64_t times = whole % 2 == 0 && piece <= 32 ? 2 : 1;
     for (std::int64_t q = 0; q < pieces; ++q) {
       const std::size_t first = std::size_t(q * piece);
       llvm::Value *row = nullptr, *column = nullptr;
       f_.place<llvm::Value*>(math_, thread_, at(q * piece), row, column);
-      loop(whole, kSteps, 1, [&](llvm::Value* k) { steps_of(first, row, column, k, kSteps); });
+      loop(whole / times, kSteps * times, 1, [&](llvm::Value* k) {
+        for (std::int64_t n = 0; n < times; ++n) steps_of(first, row, column, math_.add(k, at(n * kSteps)), kSteps);
+      });
       for (std::int64_t k = whole * kSteps; k < depth_; ++k) steps_of(first, row, column, at(k), 1);
     }
   }
@@ -222,7 +226,7 @@ class Product {
     llvm::Value *warp = math_.over(thread_, Fragments::kWarp), *lane = math_.rest(thread_, Fragments::kWarp);
     llvm::Value* first_row = math_.times(math_.over(warp, f_.beside()), f_.rows * Fragments::kUnitRows);
     llvm::Value* first_column = math_.times(math_.rest(warp, f_.beside()), f_.columns * Fragments::kUnitColumns);
-    loop(depth_ / steps, steps, f_.rows * f_.columns <= kFewUnits ? 4 : 1, [&](llvm::Value* k) {
+    loop(depth_ / steps, steps, halves && f_.rows * f_.columns <= kFewUnits ? 4 : 1, [&](llvm::Value* k) {
       std::vector<std::vector<llvm::Value*>> left, right;
       for (std::int64_t r = 0; r < f_.rows; ++r) {
         llvm::Value* row = math_.add(first_row, at(r * Fragments::kUnitRows));
