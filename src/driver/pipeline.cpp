@@ -23,7 +23,9 @@
 #include "passes/inline_calls.h"
 #include "passes/join_branches.h"
 #include "passes/licm.h"
+#include "passes/load_ahead.h"
 #include "passes/move_tests.h"
+#include "passes/place_fragments.h"
 #include "passes/plain_places.h"
 #include "passes/plain_roots.h"
 #include "passes/positive_zeros.h"
@@ -144,6 +146,8 @@ const std::vector<Stage>& stages() {
       on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
       on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
       with_effects("cse", passes::cse),
+      on_gpu("place-fragments", [](ir::Function& f) { passes::place_fragments(f); }),
+      on_gpu("load-ahead", [](ir::Function& f) { passes::load_ahead(f); }),
 
       // Loops: small constant ones vanish, the rest loses what does not change in it.
       {"unroll",

@@ -7,6 +7,7 @@
 
 #include "analysis/block_memory.h"
 #include "analysis/uniformity.h"
+#include "ir/block_functions.h"
 #include "ir/builder.h"
 #include "ir/tile_memory.h"
 #include "ir/walk.h"
@@ -142,10 +143,15 @@ class Barriers {
       case OpCode::store: return add(op.operand(0), Act::write, where(op), out);
       case OpCode::atomic: {
         const bool sums = op.atomic == ir::AtomicKind::add;
-        return add(op.operand(0), sums ? Act::add : Act::write, where(op), out);
+        // Numbers of 8 and 16 bits are swapped with their word, in which a neighbour's lie as well.
+        const Type* type = op.result()->type;
+        const bool alone = !type->is_numeric() || scalar_bits(type->scalar_kind()) >= 32;
+        return add(op.operand(0), sums ? Act::add : Act::write, alone ? where(op) : Where{Where::anywhere}, out);
       }
       case OpCode::call:
-        for (const Value* operand : op.operands) {
+        for (std::size_t k = 0; k < op.operands.size(); ++k) {
+          const Value* operand = op.operand(k);
+          if (ir::has_barriers_already(op, k)) continue;
           add(operand, Act::read, {Where::anywhere}, out);
           add(operand, Act::write, {Where::anywhere}, out);
         }
@@ -203,7 +209,7 @@ class Barriers {
 
   /// Threads go through it together and meet in its inside.
   bool is_together(const Op& op) const {
-    if (op.text == ir::kSharedLoop) return false;
+    if (op.text == ir::kSharedLoop || op.text == ir::kOwnLoop) return false;
     // Where they work together on tiles, they do come together: what can't be told is the program's promise.
     if (meets_inside(op)) return true;
     return op.code == OpCode::if_ ? shapes_.uniform(op.operand(0)) : !shapes_.divergent(op);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "analysis/uses.h"
+#include "ir/block_functions.h"
 #include "ir/clone.h"
 #include "ir/origin.h"
 #include "ir/tile_memory.h"
@@ -58,7 +59,8 @@ class Unroller {
     if (!trips.known || trips.count == 0) return false;
     // Whatever the limits: nothing grows, and a loop less is a loop less.
     if (trips.count == 1) return true;
-    if (op.text == ir::kSharedLoop) return false;  // barriers are set around it, not between its turns
+    if (op.text == ir::kSharedLoop || op.text == ir::kOwnLoop)
+      return false;  // barriers are set around it, not between its turns
     constexpr std::uint64_t kFew = 4;
     const std::size_t most = trips.count <= kFew ? limits_.max_ops_of_few : limits_.max_ops;
     if (trips.count > limits_.max_trips || trips.count * body_size > most) return false;

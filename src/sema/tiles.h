@@ -262,6 +262,12 @@ class Tiles {
   /// The same by the threads of a block: `values` are the operands as library functions take them.
   void multiply_shared(std::vector<ir::Value*>& values, const Shape& extents, ir::Value* alpha, ir::Value* beta,
                        bool fresh_out);
+  /// c = ±a b, or added to c, by fragments (tiles_fragments.cpp); false where that is not for these shapes.
+  bool multiply_fragments(Window a, Window b, const Window& c, bool fresh_out, bool plus_sign, bool tf32);
+  /// An operand with zeros behind its rows and columns.
+  Window with_zeros(const Window& w, std::int64_t rows, std::int64_t columns);
+  /// A tile from an array by copies of 16 bytes; false where elements or rows are not for that.
+  bool load_wide(const Window& made, const Outer& from, bool check);
   void solve_shared(std::vector<ir::Value*>& values, const Window& from, const Window& to, std::int64_t n,
                     std::int64_t columns, const std::function<void(const Window&)>& add);
   bool float_tile(std::string_view form, const Window& w, const syntax::Node& at, bool halves);
@@ -342,7 +348,11 @@ class Tiles {
   const syntax::Node& at_;
   const int threads_;            // of a block
   ir::Op* outermost_ = nullptr;  // of the loops that each() has open
-  bool sharing_ = false;         // inside of a loop that threads share: what is made there is a thread's own
+  /// What a shared loop runs over, and its element's coordinates and number, which is that of the place in any tile without gaps.
+  Shape shared_shape_;
+  std::vector<ir::Value*> shared_at_;
+  ir::Value* shared_number_ = nullptr;
+  bool sharing_ = false;  // inside of a loop that threads share: what is made there is a thread's own
 };
 
 }  // namespace weft::sema

@@ -95,6 +95,9 @@ ir::Value* Tiles::times(ir::Value* a, std::int64_t n) {
 
 ir::Value* Tiles::index(const Window& w, Coords at) {
   ir::Value* sum = w.offset;
+  if (shared_number_ && w.type->contiguous && w.type->shape == shared_shape_ &&
+      std::equal(at.begin(), at.end(), shared_at_.begin(), shared_at_.end()))
+    return plus(sum, shared_number_);  // without taking the number apart and putting it together again
   for (std::size_t d = 0; d < at.size(); ++d) sum = plus(sum, times(at[d], w.type->strides[d]));
   return sum;
 }
@@ -134,7 +137,13 @@ void Tiles::each(const Shape& shape, const std::function<void(Coords)>& body) {
   if (cooperates()) {
     std::int64_t count = 1;
     for (std::int64_t n : shape) count *= n;
-    return share(count, [&](ir::Value* i) { body(coordinates(shape, i)); });
+    return share(count, [&](ir::Value* i) {
+      shared_shape_ = shape;
+      shared_at_ = coordinates(shape, i);
+      shared_number_ = i;
+      body(shared_at_);
+      shared_number_ = nullptr;
+    });
   }
   std::vector<ir::Value*> at;
   const std::function<void(std::size_t)> nest = [&](std::size_t d) {

@@ -177,6 +177,11 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   const bool fresh_out = !out_arg || is(beta, 0);
   const bool one = is(alpha, 1) || is(alpha, -1);
   if (threads_ > 1) {
+    const bool tf32 = *precision == "tf32", plain = one && (fresh_out || is(beta, 1));
+    if (plain && multiply_fragments(left, right, target, fresh_out, is(alpha, 1), tf32)) {
+      if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
+      return out_arg ? Entity::nothing() : fresh(out);
+    }
     multiply_shared(values, {m, n, p}, alpha, beta, fresh_out);
     if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
     return out_arg ? Entity::nothing() : fresh(out);

@@ -341,6 +341,7 @@ Entity Tiles::form_load(const std::vector<Argument>& args) {
   const auto offset = offsets_argument((*bound)[2], shape->size(), "shape");
   if (!offset) return Entity::failed();
   const Window made = make(element, *shape);
+  if (load_wide(made, {array, *offset, *shape}, *check)) return stored(made, (*bound)[3]);
   each_inside(
       {array, *offset, *shape}, *check,
       [&](Coords from, Coords at) {

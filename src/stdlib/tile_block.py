@@ -176,6 +176,32 @@ def _tile_matmul_block_8(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p, s
         _tile_row_end(c, at + 7 * c0, c1, s7, alpha, beta, kind)
 
 
+def _block_product(
+    a, ao, a0, a1, b, bo, b0, b1, c, co, m, n, p, sign, keep, kind, threads, rows, columns, flags, own, a_stage, b_stage, thread
+):
+    # c = sign a b, or added to c (keep), whose rows have no gaps. What it means; how GPUs do it is nvptx/block_product.cpp.
+    for e in range(thread, m * n, threads):
+        i = e // n
+        j = e % n
+        s = c.dtype(0.0)
+        if keep == 1:
+            s = c[co + e]
+        for k in range(p):
+            s = _fma(c.dtype(sign) * c.dtype(a[ao + i * a0 + k * a1]), c.dtype(b[bo + k * b0 + j * b1]), s)
+        c[co + e] = s
+
+
+def _block_copy(tile, offset, array, row, column, rows, columns, threads, check, flags, thread):
+    # A tile from an array, zeros for what lies outside. What it means; how GPUs do it is nvptx/block_copy.cpp.
+    for e in range(thread, rows * columns, threads):
+        i = row + e // columns
+        j = column + e % columns
+        v = tile.dtype(0)
+        if i >= 0 and i < array.shape[0] and j >= 0 and j < array.shape[1]:
+            v = array[i, j]
+        tile[offset + e] = v
+
+
 def _tile_cholesky_block(l, o, r, c, n, thread, threads):
     # In place in the lower triangle; r and c are the strides from row to row and from column to column. What lies above is left.
     for k in range(n):

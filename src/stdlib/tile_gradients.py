@@ -18,6 +18,17 @@ def _tile_product_gradient(a, ao, a0, b, bo, b0, c, co, c0, m, n, p, sign, turne
     _tile_matmul_rows(a, ao, 1, a0, g, co, c0, adjoint[b], bo, b0, p, n, m, sign)
 
 
+def _tile_product_block(a, b, c, co, m, n, p, sign, kind, threads, r, s, ra, sa, rb, sb, thread):
+    # The same by the threads of a block; a thread, or a warp, has r by s of the product, and of those of the way back.
+    _block_product(a, 0, p, 1, b, 0, n, 1, c, co, m, n, p, sign, 1, kind, threads, r, s, 0, 0, 0, 0, thread)
+
+
+def _tile_product_block_gradient(a, b, c, co, m, n, p, sign, kind, threads, r, s, ra, sa, rb, sb, thread):
+    g = adjoint[c]
+    _block_product(g, co, n, 1, b, 0, 1, n, adjoint[a], 0, m, p, n, sign, 1, kind, threads, ra, sa, 0, 0, 0, 0, thread)
+    _block_product(a, 0, 1, p, g, co, n, 1, adjoint[b], 0, p, n, m, sign, 1, kind, threads, rb, sb, 0, 0, 0, 0, thread)
+
+
 def _tile_factor(l, lo, l0, n, columns):
     # The lower triangle of l becomes its Cholesky factor, and the upper one zero. `columns` has room for four of them.
     if n % 4 == 0:

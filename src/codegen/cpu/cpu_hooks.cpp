@@ -46,6 +46,10 @@ void CpuHooks::describe(Emitted& kernel) const {
   if (memory) kernel.block_bytes = memory->bytes();
 }
 
+void CpuHooks::block_function(Emitter&, const ir::Op&) const {
+  WEFT_UNREACHABLE("only blocks of several threads have them");
+}
+
 llvm::Value* CpuHooks::texture(Emitter&, const ir::Op&, llvm::ArrayRef<llvm::Value*>) const {
   WEFT_UNREACHABLE("passes/settle_target comes first");
 }

@@ -57,6 +57,7 @@ class CpuHooks final : public TargetHooks {
   void breakpoint(Emitter& e) const override;
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
+  void block_function(Emitter& e, const ir::Op& call) const override;
   llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const override;
   void barrier(Emitter& e) const override;
 

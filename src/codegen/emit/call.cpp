@@ -4,6 +4,7 @@
 // are left as one more argument and returns them as one more result. Bodies are emitted from a list, not by recursion.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
+#include "ir/block_functions.h"
 
 namespace weft::codegen {
 
@@ -189,6 +190,7 @@ void Emitter::emit_native_call(const ir::Op& op) {
 ///   {<8 x float>, i32 left} = f(context, linear, <8 x i1> mask, i32 turns, <8 x float> x, ptr m, ptr result)
 void Emitter::emit_call(const ir::Op& op) {
   const ir::Function& callee = *op.callee;
+  if (ir::is_block_function(callee)) return unit.hooks->block_function(*this, op);
   if (!callee.native.empty()) return emit_native_call(op);
   if (callee.lanewise && unit.hooks->packs_lanewise_functions() && !unit.packed) return emit_lanewise_call(op);
   // Derivatives are written when a form is prepared; one that is missing would be a call into nothing.

@@ -2,6 +2,7 @@
 // that are done keep their carried values. Carried blocks live in one place for the whole loop.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
+#include "ir/block_functions.h"
 
 namespace weft::codegen {
 
@@ -99,6 +100,13 @@ void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::s
 }
 
 void Emitter::emit_for(const ir::Op& op) {
+  if (op.text == ir::kOwnLoop) {  // of few turns, which name registers
+    for (std::int64_t turn = 0; turn < op.operand(1)->as_int(); ++turn) {
+      set(op.regions[0]->args[0], {Part{b.getInt32(std::uint32_t(turn))}});
+      emit_region(*op.regions[0]);
+    }
+    return;
+  }
   if (divergent(op))
     emit_divergent_for(op);
   else

@@ -128,6 +128,8 @@ class TargetHooks {
   virtual void fence(Emitter& e) const = 0;
   /// warp, lane, vote and shuffle. Without threads side by side passes/settle_target has answered them.
   virtual llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const = 0;
+  /// A function that the target writes by itself (ir/block_functions.h).
+  virtual void block_function(Emitter& e, const ir::Op& call) const = 0;
   /// What the texture unit gives: a struct of four numbers.
   virtual llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const = 0;
 };

@@ -2,6 +2,7 @@
 #include "codegen/nvptx/gpu_hooks.h"
 
 #include "codegen/nvptx/atomics.h"
+#include "codegen/nvptx/block_functions.h"
 #include "codegen/nvptx/conversions.h"
 #include "codegen/nvptx/elementary.h"
 #include "codegen/nvptx/exact_adds.h"
@@ -16,6 +17,8 @@
 #include "codegen/nvptx/warp.h"
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "ir/block_functions.h"
 
 namespace weft::codegen {
 
@@ -52,6 +55,7 @@ void GpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_gp
 void GpuHooks::fence(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
 
 void GpuHooks::barrier(Emitter& e) const {
+  if (copies) e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
   // The threads of a warp have a barrier of their own, which costs next to nothing.
   if (whole && block > 0 && block <= 32)
     e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {e.b.getInt32(std::uint32_t((1ull << block) - 1))});
@@ -70,6 +74,10 @@ llvm::Value* GpuHooks::block_memory(Emitter& e, const ir::Op& local) const {
 
 llvm::Value* GpuHooks::among_lanes(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
   return emit_among_lanes(e, code, operands);
+}
+
+void GpuHooks::block_function(Emitter& e, const ir::Op& call) const {
+  ir::calls_block_function(call, ir::kBlockCopy) ? emit_block_copy(e, call) : emit_block_product(e, call);
 }
 
 llvm::Value* GpuHooks::texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const {

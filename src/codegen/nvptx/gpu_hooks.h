@@ -64,12 +64,14 @@ class GpuHooks final : public TargetHooks {
   void barrier(Emitter& e) const override;
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
+  void block_function(Emitter& e, const ir::Op& call) const override;
   llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const override;
 
   int lanes = 1;  // elements of a thread in one step
   int steps = 1;  // see Emitted::steps
   int block = 0;  // threads of a block, where they share memory; all are there if it is `whole`
   bool whole = false;
+  bool copies = false;                          // rows of arrays are on their way to tiles: barriers wait for them
   std::optional<analysis::BlockMemory> memory;  // that they share, and where it lies
   llvm::GlobalVariable* room = nullptr;
   bool unrolled = false;  // loops were unrolled so that loads run ahead

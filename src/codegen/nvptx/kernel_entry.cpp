@@ -9,6 +9,8 @@
 #include "codegen/nvptx/kernel_plan.h"
 #include "codegen/nvptx/parameters.h"
 #include "codegen/nvptx/warp.h"
+#include "ir/block_functions.h"
+#include "ir/walk.h"
 
 namespace weft::codegen {
 namespace {
@@ -94,6 +96,8 @@ class GpuFrame {
     gpu_.block = kernel_.form.block;
     gpu_.whole = kernel_.form.rows;
     gpu_.memory.emplace(kernel_);
+    ir::walk(*kernel_.body, [&](const ir::Op& op) { gpu_.copies |= ir::calls_block_function(op, ir::kBlockCopy); });
+    gpu_.copies = gpu_.copies && unit_.target.sm >= 80;
     make_room(gpu_.memory->bytes());
     auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
     llvm::Value* size = b_.getInt64(kernel_.form.block);
@@ -125,13 +129,34 @@ class GpuFrame {
     llvm::Value* next = b_.CreateAdd(group, step);
     b_.CreateCondBr(b_.CreateICmpULT(next, groups), again, exit);
     b_.SetInsertPoint(again);
+    if (gpu_.copies) b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
     b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});  // the memory is that of the next group now
     group->addIncoming(next, again);
     b_.CreateBr(head);
     b_.SetInsertPoint(exit);
     b_.CreateRetVoid();
-    if (!keep_bounds(unit_.options.bounds)) annotate("maxntidx", std::uint64_t(kernel_.form.block));
+    if (!keep_bounds(unit_.options.bounds)) {
+      annotate("maxntidx", std::uint64_t(kernel_.form.block));
+      if (const std::int64_t blocks = blocks_for_products(); blocks > 1) annotate("minctasm", std::uint64_t(blocks));
+    }
     return 1;
+  }
+
+  /// How many blocks a multiprocessor is to hold where loops of products wait for memory; 0: as many as it happens. A thread gets
+  /// registers for its sums and for what a step needs beside them.
+  std::int64_t blocks_for_products() const {
+    constexpr std::int64_t kRegisters = 65536, kBesideHalves = 48, kBesideWords = 80, kBesidePieces = 64, kFewest = 64;
+    std::int64_t most = 0;
+    ir::walk(*kernel_.body, [&](const ir::Op& op) {
+      if (!ir::calls_block_function(op, ir::kBlockProduct) || !ir::has_barriers_already(op, ir::ProductOperand::a))
+        return;
+      const ir::Fragments f = ir::Fragments::of(op);
+      const std::int64_t beside = f.kind == ir::ProductKind::fma      ? kBesidePieces
+                                  : f.kind == ir::ProductKind::halves ? kBesideHalves
+                                                                      : kBesideWords;
+      most = std::max({most, f.slots() + beside, kFewest});
+    });
+    return most ? kRegisters / (most * kernel_.form.block) : 0;
   }
 
   /// Memory of the block: with a size where that is no more than any GPU has, else as much as the launch says.

@@ -21,7 +21,19 @@ using PtxAction = void (*)(PtxThread&, const PtxInstruction&);
 enum class PtxSpace : std::uint8_t { generic, global, shared, local, param };
 enum class PtxRound : std::uint8_t { nearest, zero, down, up, away };
 /// Instructions for which threads wait for each other.
-enum class PtxMeeting : std::uint8_t { none, block, block_reduction, warp, shuffle, vote, match, reduction, active };
+enum class PtxMeeting : std::uint8_t {
+  none,
+  block,
+  block_reduction,
+  warp,
+  shuffle,
+  vote,
+  match,
+  reduction,
+  active,
+  matrices,
+  product
+};
 /// What is done to memory or among threads, or how numbers are compared.
 enum class PtxVerb : std::uint8_t {
   none,
@@ -69,13 +81,14 @@ struct PtxInstruction {
   std::int32_t to = -1, second = -1;            // registers of results; -1: none
   std::int32_t a = -1, b = -1, c = -1, d = -1;  // and of operands; a is the base of an address
   std::int32_t guard = -1;
-  std::int32_t target = -1;     // of a branch
-  std::int32_t statement = -1;  // of the function, for messages
-  std::int32_t list = -1;       // of the function: registers of a vector, targets of a table
-  std::int64_t offset = 0;      // of an address
-  std::uint16_t bytes = 0;      // of one element in memory
-  std::uint8_t count = 1;       // of elements
-  std::uint8_t bits = 0;        // to which loads extend a sign; 0: they don't
+  std::int32_t target = -1;      // of a branch
+  std::int32_t statement = -1;   // of the function, for messages
+  std::int32_t list = -1;        // of the function: registers of a vector, targets of a table
+  std::int64_t offset = 0;       // of an address
+  std::int64_t from_offset = 0;  // of the address that a copy reads
+  std::uint16_t bytes = 0;       // of one element in memory
+  std::uint8_t count = 1;        // of elements
+  std::uint8_t bits = 0;         // to which loads extend a sign; 0: they don't
   bool guard_not = false;
   bool strong = false;  // an access that may meet others: atomic or volatile
   bool flush = false, saturate = false;
@@ -150,7 +163,13 @@ struct PtxThread {
   PtxBlock* block = nullptr;
   std::vector<std::unique_ptr<PtxFrame>> frames;
   std::vector<unsigned char> local;
-  PtxRange known = {0, 0};  // the allocation that was used last
+  struct Copy {
+    const PtxInstruction* instruction;
+    Word to, from;  // an offset in shared memory, an address
+    std::size_t bytes;
+  };
+  std::vector<Copy> copies;  // on their way: done when the thread waits for them
+  PtxRange known = {0, 0};   // the allocation that was used last
 
   PtxFrame& frame() { return *frames[depth]; }
   std::uint32_t lane() const { return index % 32; }
@@ -188,6 +207,14 @@ PtxAction find_conversion(const PtxName& name, PtxInstruction& i);
 PtxAction find_memory(const PtxName& name, PtxInstruction& i);
 PtxAction find_control(const PtxName& name, PtxInstruction& i);
 PtxAction find_texture(const PtxName& name, PtxInstruction& i);
+/// Copies from arrays to shared memory that run by themselves.
+PtxAction find_copy(const PtxName& name, PtxInstruction& i);
+
+/// Bytes of shared memory that a thread reads, checked.
+const unsigned char* ptx_shared(PtxThread& t, const PtxInstruction& i, Word address, std::size_t bytes);
+/// Instructions of a whole warp (ptx_matrices.cpp).
+void load_matrices(PtxThread* warp, const PtxInstruction& i);
+void multiply_matrices(PtxThread* warp, const PtxInstruction& i);
 
 /// "u32": its letter and its bits; f16 is 'h', bf16 'g', and x2 doubles the bits of a letter in capitals.
 bool ptx_type(const std::string& text, char& kind, std::uint8_t& width);

@@ -234,7 +234,7 @@ class Decoder {
       from = dot + 1;
     }
     const std::vector<std::string> operands = ptx_parts(rest.substr(space));
-    for (const auto find : {find_control, find_memory, find_comparison, find_conversion, find_arithmetic, find_texture})
+    for (const auto find : {find_control, find_memory, find_copy, find_comparison, find_conversion, find_arithmetic, find_texture})
       if (!i.act) i.act = find(name, i);
     if (i.act)
       add_operands(i, name, operands);
@@ -273,6 +273,20 @@ class Decoder {
     } else if (op == "red") {
       memory(i, operands.at(0));
       i.b = operand(operands.at(1));
+    } else if (op == "cp") {
+      if (operands.empty()) return;
+      memory(i, operands.at(1));
+      i.b = i.a;
+      i.from_offset = i.offset;
+      i.offset = 0;
+      memory(i, operands.at(0));
+      if (operands.size() > 3) i.c = operand(operands[3]);
+    } else if (op == "ldmatrix") {
+      i.list = vector(operands.at(0));
+      memory(i, operands.at(1));
+    } else if (op == "mma") {
+      for (const std::string& one : operands) i.list = vector(one);
+      i.list -= 3;
     } else if (op == "mov" && (operands.at(0)[0] == '{' || operands.at(1)[0] == '{')) {
       add_packing(i, operands);
     } else if (op == "mov" && locals_.count(operands.at(1))) {

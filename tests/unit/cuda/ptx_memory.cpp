@@ -20,6 +20,7 @@ unsigned char* global_place(PtxThread& t, const PtxInstruction& i, Word address,
 
 /// Whether a store leaves the bits that are there.
 bool leaves_bits(const PtxThread& t, const PtxInstruction& i, const unsigned char* at) {
+  if (i.count == 1 && i.bytes > sizeof(Word)) return false;  // a copy
   if (i.count == 1) return std::memcmp(at, &t.r[i.b], i.bytes) == 0;
   const std::vector<std::int32_t>& list = t.frames[t.depth]->function->lists[std::size_t(i.list)];
   for (std::size_t k = 0; k < i.count; ++k)
@@ -192,6 +193,49 @@ Word atomic_result(const PtxThread& t, const PtxInstruction& i, Word old, Word v
     default: break;
   }
   ptx_fail(t, i, "unknown atomic");
+}
+
+namespace {
+
+constexpr std::size_t kCopied = 16;  // bytes
+
+/// Noted when it begins and when it is done: in between nobody may touch what it writes.
+void start_copy(PtxThread& t, const PtxInstruction& i) {
+  PtxThread::Copy copy{&i, cut(t.r[i.a] + Word(i.offset), 32), t.r[i.b] + Word(i.from_offset), kCopied};
+  if (i.c >= 0) copy.bytes = std::size_t(cut(t.r[i.c], 32));
+  if (copy.bytes > kCopied) ptx_fail(t, i, "more bytes than a copy has");
+  if (copy.from % kCopied) ptx_fail(t, i, "misaligned");
+  if (copy.bytes) global_place(t, i, copy.from, 1), global_place(t, i, copy.from + copy.bytes - 1, 1);
+  shared_place(t, i, copy.to, kCopied, Access::write);
+  t.copies.push_back(copy);
+}
+
+void wait_for_copies(PtxThread& t, const PtxInstruction&) {
+  for (const PtxThread::Copy& copy : t.copies) {
+    unsigned char* to = shared_place(t, *copy.instruction, copy.to, kCopied, Access::write);
+    std::memset(to, 0, kCopied);
+    std::memcpy(to, reinterpret_cast<const void*>(copy.from), copy.bytes);
+  }
+  t.copies.clear();
+}
+
+void commit_copies(PtxThread&, const PtxInstruction&) {}
+
+}  // namespace
+
+PtxAction find_copy(const PtxName& name, PtxInstruction& i) {
+  if (name[0] != "cp" || name.size() < 3 || name[1] != "async") return nullptr;
+  if (name[2] == "wait_all") return wait_for_copies;
+  if (name[2] == "commit_group") return commit_copies;
+  if (name[2] != "cg" || !has_part(name, "global")) return nullptr;
+  i.bytes = kCopied;
+  i.space = PtxSpace::shared;
+  i.strong = false;
+  return start_copy;
+}
+
+const unsigned char* ptx_shared(PtxThread& t, const PtxInstruction& i, Word address, std::size_t bytes) {
+  return shared_place(t, i, cut(address, 32), bytes, Access::read);
 }
 
 PtxAction find_memory(const PtxName& name, PtxInstruction& i) {

@@ -114,6 +114,16 @@ PtxAction find_control(const PtxName& name, PtxInstruction& i) {
     if (i.meeting == PtxMeeting::block_reduction) i.verb = verb_of(name[std::size_t(name[1] == "cta" ? 3 : 2)]);
     return wait;
   }
+  if (op == "ldmatrix" && has_part(name, "m8n8") && has_part(name, "b16")) {
+    i.count = has_part(name, "x4") ? 4 : has_part(name, "x2") ? 2 : 1;
+    i.verb = has_part(name, "trans") ? PtxVerb::down : PtxVerb::none;
+    return i.meeting = PtxMeeting::matrices, wait;
+  }
+  if (op == "mma" && name.back() == "f32" && has_part(name, "row") && has_part(name, "col")) {
+    i.kind = has_part(name, "tf32") ? 't' : has_part(name, "bf16") ? 'g' : has_part(name, "f16") ? 'h' : 0;
+    if (!i.kind || !has_part(name, i.kind == 't' ? "m16n8k8" : "m16n8k16")) return nullptr;
+    return i.meeting = PtxMeeting::product, wait;
+  }
   const bool numbers = op == "shfl" || op == "vote" || op == "match" || op == "redux";
   if (!numbers || name.size() < 4 || name[1 + (op == "match")] != "sync") return nullptr;
   i.verb = verb_of(name[op == "match" ? 1 : 2]);
@@ -191,6 +201,7 @@ void PtxBlock::run(unsigned id) {
     t.index = std::uint32_t(k);
     t.r = nullptr;
     t.local.clear();
+    t.copies.clear();
     t.state = PtxState::ready;
     enter(t, kernel_);
     std::copy_n(launch_.arguments.begin(), std::min(arguments, launch_.arguments.size()), t.frame().params.begin());
@@ -245,15 +256,21 @@ bool PtxBlock::meet_in_warp(std::size_t first) {
       case PtxMeeting::vote:
       case PtxMeeting::match:
       case PtxMeeting::reduction: mask = i.b; break;
+      case PtxMeeting::matrices:
+      case PtxMeeting::product:
+        if (here != 0xFFFFFFFF) ptx_fail(t, i, "a warp that is not whole");
+        break;
       default: continue;
     }
-    const std::uint32_t wanted = std::uint32_t(t.r[mask]) & here;
+    const auto named = [&](const PtxThread& one) {
+      return mask < 0 ? here : std::uint32_t(one.r[mask]) & here;  // without a mask: all
+    };
+    const std::uint32_t wanted = named(t);
     if (!((wanted >> t.lane()) & 1)) ptx_fail(t, i, "a thread that its own mask leaves out");
     bool all = true;
     for (std::uint32_t w = wanted; w; w &= w - 1) {
       const PtxThread& other = threads_[first + std::size_t(std::countr_zero(w))];
-      all &= other.state == PtxState::waiting && &at(other) == &i && other.depth == t.depth &&
-             (std::uint32_t(other.r[mask]) & here) == wanted;
+      all &= other.state == PtxState::waiting && &at(other) == &i && other.depth == t.depth && named(other) == wanted;
     }
     if (!all) continue;
     if (i.meeting == PtxMeeting::warp && wanted == here) races_.warp_barrier(first / 32);
@@ -315,6 +332,8 @@ bool PtxBlock::meet_in_block() {
 
 void PtxBlock::together(const PtxInstruction& i, std::size_t first, std::uint32_t lanes) {
   if (i.meeting == PtxMeeting::warp) return;
+  if (i.meeting == PtxMeeting::matrices) return load_matrices(&threads_[first], i);
+  if (i.meeting == PtxMeeting::product) return multiply_matrices(&threads_[first], i);
   Word given[32];
   for (std::size_t l = 0; l < 32; ++l) {
     const bool there = (lanes >> l) & 1;

@@ -233,6 +233,52 @@ TEST(PtxMachine, Races) {
   PtxModule(kernel(own + write + next, shared)).run("k", unwatched);
 }
 
+TEST(PtxMachine, CopiesAreThereWhenTheyWereWaitedFor) {
+  for (std::size_t k = 0; k < 512; ++k) memory[k] = k + 1;
+  const std::string shared = ".shared .align 16 .b8 s[1024];\n";
+  const std::string start =
+      "mul.wide.u32 %rd1, %t, 16;\nmov.u64 %rd2, s;\nadd.u64 %rd2, %rd2, %rd1;\nadd.u64 %rd3, %m, %rd1;\n"
+      "cp.async.cg.shared.global [%rd2], [%rd3+1024], 16;\n";
+  const std::string read = "ld.shared.u64 %rd4, [%rd2+8];\nst.global.u64 [%mine], %rd4;\n";
+  PtxModule(kernel(start + "cp.async.wait_all;\nbar.sync 0;\n" + read, shared)).run("k", launch_of(32));
+  for (std::size_t t = 0; t < 32; ++t) EXPECT_EQ(memory[t], 128 + 2 * t + 2);
+  PtxModule(kernel(start + "bar.sync 0;\n" + read, shared)).run("k", launch_of(32));
+  EXPECT_NE(memory[0], 130u) << "nobody waited";
+  const std::string next = "xor.b64 %rd2, %rd2, 16;\n" + read;
+  EXPECT_NE(error_of(kernel(start + "cp.async.wait_all;\n" + next, shared), 32).find("a race for byte"),
+            std::string::npos);
+  const std::string part =
+      "mov.u64 %rd2, s;\ncp.async.cg.shared.global [%rd2], [%m+1024], 16, 8;\ncp.async.wait_all;\n"
+      "ld.shared.u64 %rd4, [s];\nld.shared.u64 %rd5, [s+8];\nadd.u64 %rd4, %rd4, %rd5;\nst.global.u64 [%m], %rd4;";
+  PtxModule(kernel(part, shared)).run("k", launch_of(1));
+  EXPECT_EQ(memory[0], 129u) << "zeros behind what is there";
+}
+
+TEST(PtxMachine, MatricesOfAWarp) {
+  // Row r of the matrix has 16 r + c as 16-bit integers; each thread gets two neighbours, or two of a column.
+  const std::string shared = ".shared .align 16 .b8 s[128];\n";
+  const std::string fill =
+      "mul.wide.u32 %rd1, %t, 4;\nmov.u64 %rd2, s;\nadd.u64 %rd3, %rd2, %rd1;\nshr.u32 %r1, %t, 2;\nand.b32 %r2, %t, 3;\n"
+      "mul.lo.u32 %r1, %r1, 16;\nmad.lo.u32 %r1, %r2, 2, %r1;\nadd.u32 %r2, %r1, 1;\nshl.b32 %r2, %r2, 16;\n"
+      "or.b32 %r1, %r1, %r2;\nst.shared.u32 [%rd3], %r1;\nbar.sync 0;\nand.b32 %r3, %t, 7;\nmul.wide.u32 %rd4, %r3, 16;\n"
+      "add.u64 %rd4, %rd4, %rd2;\n";
+  const std::string out = "cvt.u64.u32 %rd5, %r4;\nst.global.u64 [%mine], %rd5;";
+  PtxModule(kernel(fill + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%rd4];\n" + out, shared))
+      .run("k", launch_of(32));
+  EXPECT_EQ(memory[5], 18u + (19u << 16));
+  PtxModule(kernel(fill + "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r4}, [%rd4];\n" + out, shared))
+      .run("k", launch_of(32));
+  EXPECT_EQ(memory[5], 33u + (49u << 16));
+  // Ones times ones: sixteen of them, and three from before.
+  const std::string product =
+      "mov.b32 %r1, 0x3C003C00;\nmov.f32 %f1, 0f40400000;\n"
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, "
+      "{%f1, %f1, %f1, %f1};\nmov.b32 %r4, %f5;\n";
+  PtxModule(kernel(product + out)).run("k", launch_of(32));
+  for (std::size_t t = 0; t < 32; ++t) EXPECT_EQ(memory[t], bits(19.0f));
+  EXPECT_NE(error_of(kernel(product + out), 33).find("a warp that is not whole"), std::string::npos);
+}
+
 TEST(PtxMachine, BytesSideBySideAreNoRace) {
   const std::string body =
       "cvt.u64.u32 %rd1, %t;\nmov.u64 %rd2, s;\nadd.u64 %rd1, %rd1, %rd2;\nst.shared.u8 [%rd1], %t;";

@@ -1,0 +1,188 @@
+// Rows of an array into a tile, 16 bytes a thread at a time, by copies that run by themselves until the next barrier. Arrays whose
+// rows don't begin at multiples of 16 bytes go element by element.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include "codegen/emit/target_hooks.h"
+#include "codegen/nvptx/block_functions.h"
+#include "codegen/nvptx/warp.h"
+#include "ir/block_functions.h"
+
+namespace weft::codegen {
+namespace {
+
+using C = ir::CopyOperand;
+
+constexpr std::int64_t kPart = 16;  // bytes
+
+class Copy {
+ public:
+  Copy(Emitter& e, const ir::Op& call)
+      : e_(e),
+        b_(e.b),
+        rows_(number(call, C::rows)),
+        columns_(number(call, C::columns)),
+        threads_(number(call, C::threads)),
+        check_(number(call, C::check) != 0),
+        swizzle_(ir::Swizzle::of(number(call, C::flags), false)),
+        size_(call.operand(C::array)->type->element()->size()),
+        kind_(call.operand(C::array)->type->element()->scalar_kind()),
+        tile_(e.get(call.operand(C::tile))[0].v),
+        thread_(e.unit.hooks->thread_of_block(e)) {
+    const Parts& array = e.get(call.operand(C::array));
+    data_ = b_.CreatePtrToInt(array[0].v, e.unit.i64);
+    for (std::size_t d = 0; d < 2; ++d) {
+      extents_[d] = array[2 + d].v;
+      strides_[d] = array[4 + d].v;
+    }
+    row_ = b_.CreateSExt(e.plain(call.operand(C::row)), e.unit.i64);
+    column_ = b_.CreateSExt(e.plain(call.operand(C::column)), e.unit.i64);
+    offset_ = b_.CreateMul(e.plain(call.operand(C::offset)), b_.getInt32(std::uint32_t(size_)));
+  }
+
+  void emit() {
+    // All of this is the same in all threads.
+    llvm::Value* start = b_.CreateAdd(data_, b_.CreateMul(column_, i64(size_)));
+    llvm::Value* gaps = b_.CreateAnd(b_.CreateOr(start, strides_[0]), i64(kPart - 1));
+    llvm::Value* wide = b_.CreateICmpEQ(gaps, i64(0));
+    wide = b_.CreateAnd(wide, b_.CreateICmpEQ(strides_[1], i64(size_)));
+    llvm::Value* inside = b_.getTrue();
+    if (check_) {
+      inside = b_.CreateAnd(fits(row_, extents_[0], rows_), fits(column_, extents_[1], columns_));
+      wide = b_.CreateAnd(wide, b_.CreateICmpSGE(column_, i64(0)));
+    }
+    if (!has_units(e_)) wide = b_.CreateAnd(wide, inside);
+    e_.either(
+        wide,
+        [&] {
+          if (!check_ || !has_units(e_)) return by_parts(false);
+          e_.either(inside, [&] { by_parts(false); }, [&] { by_parts(true); });
+        },
+        [&] {
+          if (!check_) return by_elements(false);
+          e_.either(inside, [&] { by_elements(false); }, [&] { by_elements(true); });
+        });
+  }
+
+ private:
+  static std::int64_t number(const ir::Op& call, std::size_t k) { return call.operand(k)->as_int(); }
+  llvm::Value* i64(std::int64_t n) { return b_.getInt64(std::uint64_t(n)); }
+  llvm::Value* i32(std::int64_t n) { return b_.getInt32(std::uint32_t(n)); }
+
+  llvm::Value* fits(llvm::Value* from, llvm::Value* extent, std::int64_t length) {
+    return b_.CreateAnd(b_.CreateICmpSGE(from, i64(0)), b_.CreateICmpSLE(from, b_.CreateSub(extent, i64(length))));
+  }
+
+  /// The array's byte at a row and a column of the tile.
+  llvm::Value* address(llvm::Value* r, llvm::Value* column_bytes) {
+    llvm::Value* row = b_.CreateMul(b_.CreateAdd(row_, b_.CreateZExt(r, e_.unit.i64)), strides_[0]);
+    llvm::Value* in_row = b_.CreateAdd(b_.CreateMul(column_, strides_[1]), column_bytes);
+    return b_.CreateAdd(data_, b_.CreateAdd(row, in_row));
+  }
+
+  llvm::Value* place(llvm::Value* bytes) {
+    bytes = b_.CreateAdd(offset_, bytes);
+    return block_place(e_, tile_, swizzled(e_, bytes, swizzle_));
+  }
+
+  /// Parts t, t + threads, …; `partly`: rows or the ends of rows lie outside.
+  void by_parts(bool partly) {
+    const std::int64_t in_row = columns_ * std::int64_t(size_) / kPart, parts = rows_ * in_row;
+    for (std::int64_t turn = 0; turn * threads_ < parts; ++turn) {
+      llvm::Value* at = b_.CreateAdd(thread_, i32(turn * threads_));
+      const auto go = [&] { part(at, turn, in_row, partly); };
+      if ((turn + 1) * threads_ > parts)
+        e_.when(b_.CreateICmpULT(at, i32(parts)), go);
+      else
+        go();
+    }
+  }
+
+  void part(llvm::Value* at, std::int64_t turn, std::int64_t in_row, bool partly) {
+    llvm::Value *r = nullptr, *c = nullptr;
+    if (threads_ % in_row == 0) {  // the same part of rows that are as far from each other
+      r = b_.CreateAdd(b_.CreateUDiv(thread_, i32(in_row)), i32(turn * (threads_ / in_row)));
+      c = b_.CreateURem(thread_, i32(in_row));
+    } else {
+      r = b_.CreateUDiv(at, i32(in_row));
+      c = b_.CreateURem(at, i32(in_row));
+    }
+    llvm::Value* bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
+    llvm::Value* to = place(b_.CreateMul(at, i32(kPart)));
+    llvm::Type* global = llvm::PointerType::get(e_.unit.context, 1);
+    llvm::Value* from = b_.CreateIntToPtr(address(r, bytes), global);
+    if (!has_units(e_)) {
+      auto* words = llvm::FixedVectorType::get(e_.unit.i32, 4);
+      b_.CreateAlignedStore(b_.CreateAlignedLoad(words, from, llvm::Align(kPart)), to, llvm::Align(kPart));
+      return;
+    }
+    if (!partly) {
+      b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to, from});
+      return;
+    }
+    // How many bytes there are; the rest becomes zeros.
+    llvm::Value* row = b_.CreateAdd(row_, b_.CreateZExt(r, e_.unit.i64));
+    llvm::Value* there = b_.CreateAnd(b_.CreateICmpSGE(row, i64(0)), b_.CreateICmpSLT(row, extents_[0]));
+    llvm::Value* left = b_.CreateSub(b_.CreateMul(b_.CreateSub(extents_[1], column_), i64(size_)), bytes);
+    left = b_.CreateSelect(b_.CreateICmpSLT(left, i64(kPart)), left, i64(kPart));
+    left = b_.CreateSelect(b_.CreateAnd(there, b_.CreateICmpSGT(left, i64(0))), left, i64(0));
+    // Nothing of it is read then, but the address must be one.
+    llvm::Value* none = b_.CreateICmpEQ(left, i64(0));
+    from = b_.CreateSelect(none, b_.CreateIntToPtr(b_.CreateAnd(data_, i64(-kPart)), global), from);
+    b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {},
+                       {to, from, b_.CreateTrunc(left, e_.unit.i32)});
+  }
+
+  /// Elements t, t + threads, …
+  void by_elements(bool partly) {
+    llvm::Type* const type = e_.unit.memory_type(kind_);
+    llvm::Type* const global = llvm::PointerType::get(e_.unit.context, 1);
+    const std::int64_t count = rows_ * columns_, turns = (count + threads_ - 1) / threads_;
+    const auto read = [&](llvm::Value* at) {
+      llvm::Value *r = b_.CreateUDiv(at, i32(columns_)), *c = b_.CreateURem(at, i32(columns_));
+      llvm::Value* bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), strides_[1]);
+      return b_.CreateAlignedLoad(type, b_.CreateIntToPtr(address(r, bytes), global), llvm::Align(size_));
+    };
+    const auto write = [&](llvm::Value* at, llvm::Value* value) {
+      b_.CreateAlignedStore(value, place(b_.CreateMul(at, i32(std::int64_t(size_)))), llvm::Align(size_));
+    };
+    // Several loads at once where all is there.
+    const std::int64_t several = !partly && count % (4 * threads_) == 0 ? 4 : 1;
+    e_.counted_loop(std::uint64_t(turns / several), [&](llvm::Value* turn) {
+      llvm::Value* first =
+          b_.CreateAdd(thread_, b_.CreateMul(b_.CreateTrunc(turn, e_.unit.i32), i32(several * threads_)));
+      if (several > 1) {
+        llvm::SmallVector<std::pair<llvm::Value*, llvm::Value*>, 4> values;
+        for (std::int64_t k = 0; k < several; ++k) {
+          llvm::Value* at = b_.CreateAdd(first, i32(k * threads_));
+          values.emplace_back(at, read(at));
+        }
+        for (const auto& [at, value] : values) write(at, value);
+        return;
+      }
+      e_.when(b_.CreateICmpULT(first, i32(count)), [&] {
+        if (!partly) return write(first, read(first));
+        llvm::Value *r = b_.CreateUDiv(first, i32(columns_)), *c = b_.CreateURem(first, i32(columns_));
+        llvm::Value* row = b_.CreateAdd(row_, b_.CreateZExt(r, e_.unit.i64));
+        llvm::Value* column = b_.CreateAdd(column_, b_.CreateZExt(c, e_.unit.i64));
+        llvm::Value* there = b_.CreateAnd(b_.CreateICmpULT(row, extents_[0]), b_.CreateICmpULT(column, extents_[1]));
+        e_.either(there, [&] { write(first, read(first)); }, [&] { write(first, llvm::Constant::getNullValue(type)); });
+      });
+    });
+  }
+
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  const std::int64_t rows_, columns_, threads_;
+  const bool check_;
+  const ir::Swizzle swizzle_;
+  const std::uint32_t size_;
+  const ScalarKind kind_;
+  llvm::Value *const tile_, *const thread_;
+  llvm::Value *data_, *extents_[2], *strides_[2], *row_, *column_, *offset_;
+};
+
+}  // namespace
+
+void emit_block_copy(Emitter& e, const ir::Op& call) { Copy(e, call).emit(); }
+
+}  // namespace weft::codegen

@@ -1,0 +1,20 @@
+// Functions on tiles that GPUs have code of their own for (ir/block_functions.h).
+#pragma once
+#include "codegen/emit/emitter.h"
+#include "ir/block_functions.h"
+
+namespace weft::codegen {
+
+/// A product by fragments: fused multiply-adds, or units of a warp (block_product.cpp).
+void emit_block_product(Emitter& e, const ir::Op& call);
+/// Rows of an array into a tile, 16 bytes at a time (block_copy.cpp).
+void emit_block_copy(Emitter& e, const ir::Op& call);
+
+/// Where the threads of a block have their memory, as the memory's own space knows it, so many bytes behind its start.
+llvm::Value* block_place(Emitter& e, llvm::Value* memory, llvm::Value* bytes);
+/// Bytes as rows have them that lie so.
+llvm::Value* swizzled(Emitter& e, llvm::Value* bytes, const ir::Swizzle& how);
+/// Whether the GPU has units for 16-bit numbers with float32 sums, and copies that run by themselves.
+bool has_units(const Emitter& e);
+
+}  // namespace weft::codegen

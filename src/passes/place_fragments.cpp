@@ -1,0 +1,250 @@
+// Loops that threads share are independent turns: which thread takes which is free, as long as barriers are set afterwards. So a
+// loop over the elements of such a tile takes them in the order of the product's slots.
+#include "passes/place_fragments.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/block_functions.h"
+#include "ir/builder.h"
+#include "ir/tile_memory.h"
+#include "ir/walk.h"
+
+namespace weft::passes {
+namespace {
+
+using ir::CopyOperand;
+using ir::Fragments;
+using ir::Op;
+using ir::OpCode;
+using ir::ProductOperand;
+using ir::Value;
+
+constexpr std::int64_t kMostSlots = 64;  // of a thread: registers
+
+struct Use {
+  Op* op;
+  std::size_t operand;
+};
+
+/// Numbers as the IR computes them; none is negative.
+struct Math {
+  ir::Builder& b;
+  static bool is_power(std::int64_t n) { return (n & (n - 1)) == 0; }
+  static std::int64_t log(std::int64_t n) { return __builtin_ctzll(std::uint64_t(n)); }
+  Value* add(Value* x, Value* y) const { return x->is_zero() ? y : y->is_zero() ? x : b.binary(OpCode::add, x, y); }
+  Value* times(Value* x, std::int64_t n) const {
+    if (n == 1 || x->is_zero()) return x;
+    return is_power(n) ? b.binary(OpCode::shl, x, b.i32(log(n))) : b.binary(OpCode::mul, x, b.i32(n));
+  }
+  Value* over(Value* x, std::int64_t n) const {
+    if (n == 1 || x->is_zero()) return x;
+    return is_power(n) ? b.binary(OpCode::shr, x, b.i32(log(n))) : b.binary(OpCode::div, x, b.i32(n));
+  }
+  Value* rest(Value* x, std::int64_t n) const {
+    if (n == 1) return b.i32(0);
+    return is_power(n) ? b.binary(OpCode::bit_and, x, b.i32(n - 1)) : b.binary(OpCode::rem, x, b.i32(n));
+  }
+};
+
+class Placer {
+ public:
+  explicit Placer(ir::Function& kernel) : kernel_(kernel) {
+    ir::walk(*kernel.body, [&](Op& op) {
+      for (std::size_t k = 0; k < op.operands.size(); ++k)
+        if (!op.operand(k)->is_constant()) uses_[op.operand(k)].push_back({&op, k});
+    });
+  }
+
+  bool run() {
+    std::vector<Op*> locals;
+    ir::walk(*kernel_.body, [&](Op& op) {
+      if (ir::is_block_memory(op)) locals.push_back(&op);
+    });
+    std::vector<Fragments> layouts;
+    std::erase_if(locals, [&](Op* local) {
+      const std::optional<Fragments> layout = layout_of(*local);
+      if (!layout || !keep_in_registers(*local, *layout)) return false;
+      layouts.push_back(*layout);
+      return true;
+    });
+    // What is made of them element by element, then what is made of that.
+    for (bool more = !layouts.empty(); more;) {
+      more = false;
+      std::erase_if(locals, [&](Op* local) {
+        for (const Fragments& layout : layouts)
+          if (meets_dealt_loop(*local) && keep_in_registers(*local, layout)) return more = true;
+        return false;
+      });
+    }
+    for (Op* local : locals) swizzle(*local);
+    return changed_;
+  }
+
+ private:
+  const std::vector<Use>& uses(const Value* value) const {
+    static const std::vector<Use> none;
+    const auto it = uses_.find(value);
+    return it == uses_.end() ? none : it->second;
+  }
+
+  /// A loop over elements, and the number that names the element of a turn.
+  struct Loop {
+    Op* op = nullptr;
+    Value* number = nullptr;
+  };
+
+  /// The loop of which `index` is the element's number: thread + turn · threads, and nothing else is made of the turn.
+  Loop loop_of(Value* index, std::int64_t turns) const {
+    if (index->kind != ir::ValueKind::result || index->op->code != OpCode::add) return {};
+    const std::int64_t block = kernel_.form.block;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Value *own = index->op->operand(side), *rest = index->op->operand(1 - side);
+      if (own->kind != ir::ValueKind::result || own->op->code != OpCode::block_thread) continue;
+      if (rest->kind != ir::ValueKind::result) continue;
+      const Op& step = *rest->op;
+      const bool shifts = step.code == OpCode::shl, times = step.code == OpCode::mul;
+      if ((!shifts && !times) || !step.operand(1)->is_constant()) continue;
+      const std::int64_t n = step.operand(1)->as_int();
+      if (shifts ? n > 20 || std::int64_t(1) << n != block : n != block) continue;
+      const Value* turn = step.operand(0);
+      if (turn->kind != ir::ValueKind::argument || turn->index != 0) continue;
+      Op* const loop = turn->region->parent_op;
+      if (!loop || loop->code != OpCode::for_ || loop->text != ir::kSharedLoop || loop->operands.size() != 3) continue;
+      const auto is = [&](std::size_t k, std::int64_t value) {
+        return loop->operand(k)->is_constant() && loop->operand(k)->as_int() == value;
+      };
+      if (!is(0, 0) || !is(1, turns) || !is(2, 1)) continue;
+      if (uses(turn).size() != 1 || uses(rest).size() != 1) continue;
+      return {loop, index};
+    }
+    return {};
+  }
+
+  static bool is_access(const Use& use) {
+    const Op& op = *use.op;
+    return use.operand == 0 && (op.code == OpCode::load || op.code == OpCode::store) && op.num_indices == 1 &&
+           op.path.empty() && !op.wrap;
+  }
+
+  /// The fragments of the products that add to a tile, if those are the same.
+  std::optional<Fragments> layout_of(const Op& local) const {
+    std::optional<Fragments> found;
+    for (const Use& use : uses(local.result())) {
+      if (!ir::calls_block_function(*use.op, ir::kBlockProduct) || use.operand != ProductOperand::c) continue;
+      const Fragments here = Fragments::of(*use.op);
+      if (found && here != *found) return std::nullopt;
+      found = here;
+    }
+    return found;
+  }
+
+  /// Whether a loop that was dealt out already touches it.
+  bool meets_dealt_loop(const Op& local) const {
+    const std::vector<Use>& all = uses(local.result());
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Use& use) { return is_access(use) && dealt_.contains(use.op->indices()[0]); });
+  }
+
+  /// The loop of an access: dealt out by these fragments, or still to be.
+  Loop loop_for(const Use& use, const Fragments& layout) const {
+    Value* const index = use.op->indices()[0];
+    if (const auto it = dealt_.find(index); it != dealt_.end())
+      return it->second.second == layout ? Loop{it->second.first, nullptr} : Loop{};
+    return loop_of(index, layout.slots());
+  }
+
+  bool keep_in_registers(Op& local, const Fragments& layout) {
+    const std::int64_t slots = layout.slots();
+    if (local.ints.size() != 1 || local.ints[0] != layout.m * layout.n || slots * layout.threads != local.ints[0])
+      return false;
+    if (slots < 2 || slots > kMostSlots) return false;
+    std::vector<std::pair<Op*, Loop>> accesses;
+    for (const Use& use : uses(local.result())) {
+      if (ir::calls_block_function(*use.op, ir::kBlockProduct)) {
+        if (use.operand != ProductOperand::c || !use.op->operand(ProductOperand::co)->is_zero()) return false;
+        continue;
+      }
+      if (!is_access(use)) return false;
+      const Loop loop = loop_for(use, layout);
+      if (!loop.op) return false;
+      accesses.emplace_back(use.op, loop);
+    }
+    for (const Use& use : uses(local.result()))
+      if (ir::calls_block_function(*use.op, ir::kBlockProduct))
+        use.op->operands[ProductOperand::own] = kernel_.constant_int(types::i32(), 1);
+    for (const auto& [op, loop] : accesses) op->operands[1] = loop.op->regions[0]->args[0];
+    for (const auto& [op, loop] : accesses)
+      if (loop.op->text != ir::kOwnLoop) deal_out(loop, layout);
+    local.imm &= ir::kRaw;
+    local.ints[0] = slots;
+    changed_ = true;
+    return true;
+  }
+
+  void deal_out(const Loop& loop, const Fragments& layout) {
+    ir::Region& body = *loop.op->regions[0];
+    ir::Builder b(kernel_, &body, body.first);
+    b.set_loc(loop.op->loc);
+    const Math math{b};
+    Value *row = nullptr, *column = nullptr;
+    Value* const thread = b.op(OpCode::block_thread, {})->result();
+    layout.place<Value*>(math, thread, body.args[0], row, column);
+    Value* const number = math.add(math.times(row, layout.n), column);
+    for (const Use& use : uses(loop.number))
+      if (use.op->operands[use.operand] == loop.number) use.op->operands[use.operand] = number;
+    loop.op->text = ir::kOwnLoop;
+    dealt_.emplace(number, std::pair(loop.op, layout));
+  }
+
+  /// How an operand of a product is to lie.
+  static ir::Swizzle swizzle_for(const Op& product, bool second) {
+    const Fragments f = Fragments::of(product);
+    const std::size_t at = second ? ProductOperand::b : ProductOperand::a;
+    const auto number = [&](std::size_t k) { return product.operand(k)->as_int(); };
+    if (f.kind != ir::ProductKind::fma) return {7, 3};  // eight rows of 16 bytes: all banks
+    // Threads below each other read parts of the same columns, as many rows apart as a piece has.
+    if (second || !product.operand(at + 1)->is_zero() || number(at + 3) != 1) return {};
+    const std::int64_t size = std::int64_t(product.operand(at)->type->element()->size()), row = number(at + 2) * size;
+    // Four steps are one part.
+    if (size != 4 || row < 32 || !Math::is_power(row) || !Math::is_power(f.rows)) return {};
+    return {Math::log(row * f.rows), std::min<std::int64_t>(Math::log(row / 16), 3)};
+  }
+
+  /// Memory that copies fill and products read, and nobody else touches.
+  void swizzle(Op& local) {
+    ir::Swizzle found;
+    for (const Use& use : uses(local.result())) {
+      if (ir::calls_block_function(*use.op, ir::kBlockCopy) && use.operand == CopyOperand::tile) continue;
+      if (!ir::calls_block_function(*use.op, ir::kBlockProduct)) return;
+      if (use.operand != ProductOperand::a && use.operand != ProductOperand::b) return;
+      const ir::Swizzle here = swizzle_for(*use.op, use.operand == ProductOperand::b);
+      if (!here || (found && here != found)) return;
+      found = here;
+    }
+    if (!found) return;
+    for (const Use& use : uses(local.result())) {
+      const bool copy = ir::calls_block_function(*use.op, ir::kBlockCopy);
+      const std::size_t at = copy ? std::size_t(CopyOperand::flags) : std::size_t(ProductOperand::flags);
+      const std::int64_t flags = found.flags(!copy && use.operand == ProductOperand::b);
+      use.op->operands[at] = kernel_.constant_int(types::i32(), use.op->operand(at)->as_int() | flags);
+    }
+    changed_ = true;
+  }
+
+  ir::Function& kernel_;
+  std::unordered_map<const Value*, std::vector<Use>> uses_;
+  std::unordered_map<const Value*, std::pair<Op*, Fragments>> dealt_;  // loops, by the numbers of their elements
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool place_fragments(ir::Function& kernel) {
+  if (kernel.form.block <= 1 || !kernel.form.rows) return false;
+  return Placer(kernel).run();
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,55 @@
+"""Products of tiles by the threads of a block, as PTX in the fake driver's machine: fragments in registers, units of a warp, rows
+that are copied ahead. Fused multiply-adds have the CPU's bits."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+
+import pytest
+from test_fake_driver import FAKE, HERE, run
+
+pytestmark = pytest.mark.skipif(
+    not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)"
+)
+
+CASES = runpy.run_path(f"{HERE}/tile_product_cases.py")["CASES"]
+
+
+@pytest.mark.parametrize("group", sorted(CASES))
+def test_products_as_ptx(tmp_path, group):
+    code = f"import runpy, sys; sys.argv = ['', {group!r}]; runpy.run_path({HERE + '/tile_product_cases.py'!r}, run_name='__main__')"
+    out = run(code=code, WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(tmp_path))
+    assert out.count("right:") == len(CASES[group]) and out.endswith("done\n"), out
+
+
+LOOP = """
+import warp as wp
+
+
+@wp.kernel
+def gemm(a: wp.array2d(dtype={dtype}), b: wp.array2d(dtype={dtype}), c: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    total = wp.tile_zeros(shape=(64, 64), dtype=float)
+    for k in range(0, a.shape[1] // 32):
+        x = wp.tile_load(a, shape=(64, 32), offset=(i * 64, k * 32))
+        y = wp.tile_load(b, shape=(32, 64), offset=(k * 32, j * 64))
+        wp.tile_matmul(x, y, total)
+    wp.tile_store(c, wp.tile_map(wp.abs, total), offset=(i * 64, j * 64))
+"""
+
+
+@pytest.mark.skipif("WEFTC" not in os.environ, reason="the compiler's path is not given (WEFTC)")
+@pytest.mark.parametrize("dtype", ["float", "wp.float16"])
+@pytest.mark.parametrize("sm", [75, 90])
+def test_sums_stay_in_registers(tmp_path, dtype, sm):
+    """Between the loads of tiles and the stores to the array nothing goes through memory, and a turn has one barrier."""
+    program = tmp_path / "gemm.py"
+    program.write_text(LOOP.format(dtype=dtype))
+    weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", f"sm_{sm}", "--block-dim", "128", "--rank", "3"]
+    ptx = subprocess.run(weftc, capture_output=True, text=True, check=True).stdout
+    assert ptx.count("bar.sync") == 4, ptx  # in front of the loop, in it, behind it, and for the next block
+    assert ".local" not in ptx
+    assert ("cp.async" in ptx) == (sm >= 80) and ("mma.sync" in ptx) == (sm >= 80 and dtype != "float")
+    assert "16384" in ptx if dtype != "float" else "32768" in ptx  # bytes: each tile twice, and no others
