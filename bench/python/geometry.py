@@ -183,11 +183,10 @@ def measure_embree(args: argparse.Namespace) -> dict:
 
 
 def measure_first(kind: str, device: str) -> dict[str, float]:
-    """Seconds of the first launch of a kernel with such a query, and since Python began to run this file."""
+    """Seconds of the first launch of a kernel with such a query, with the settings that programs have."""
     import warp as wp
 
     wp.config.quiet = True
-    wp.config.first_versions = False  # full ones are what is measured
     wp.init()
     if kind == "plain":
 

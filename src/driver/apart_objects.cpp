@@ -22,9 +22,10 @@ void hash_function(Hasher& hasher, const ir::Function& function, std::unordered_
   });
 }
 
-Hash128 key_of(const ir::Function& function, const codegen::TargetSpec& target, const CompileOptions& options) {
+Hash128 key_of(const ir::Function& function, const codegen::TargetSpec& target, const CompileOptions& options,
+               std::string_view version) {
   Hasher hasher;
-  hasher.text("apart").text(build_id());
+  hasher.text("apart").text(version).text(build_id());
   std::unordered_set<const ir::Function*> seen;
   hash_function(hasher, function, seen);
   options.hash_into(hasher);
@@ -44,33 +45,53 @@ std::vector<ApartObjects::Bytes> ApartObjects::Needed::objects() const {
   return out;
 }
 
+std::optional<std::shared_future<ApartObjects::Bytes>> ApartObjects::find(const Hash128& key, runtime::Cache* disk) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto it = known_.find(key); it != known_.end()) return it->second;
+  }
+  auto hit = disk ? disk->get(runtime::CacheTable::object, key) : std::nullopt;
+  if (!hit) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const char*>(hit->payload().data());
+  std::promise<Bytes> promise;
+  promise.set_value(std::make_shared<const std::string>(bytes, hit->payload().size()));
+  std::lock_guard lock(mutex_);
+  return known_.try_emplace(key, promise.get_future().share()).first->second;
+}
+
 ApartObjects::Needed ApartObjects::start(const ir::Module& module, const ir::Function& kernel,
                                          const codegen::TargetSpec& target, const CompileOptions& options,
-                                         const codegen::EmitOptions& emit_options,
+                                         const codegen::EmitOptions& emit_options, int level,
                                          std::shared_ptr<runtime::Cache> disk) {
   Needed needed;
   for (const ir::Function* function : codegen::functions_to_compile_apart(kernel)) {
-    const Hash128 key = key_of(*function, target, options);
+    Hash128 key = key_of(*function, target, options, "full");
+    codegen::EmitOptions made_by = emit_options;
+    std::optional<std::shared_future<Bytes>> found = find(key, disk.get());
+    if (!found && level != made_by.opt_level) {
+      key = key_of(*function, target, options, "first");
+      made_by.opt_level = level;
+      found = find(key, disk.get());
+    }
     const std::string symbol = "weft_f_" + key.hex();
     needed.symbols_.emplace(function, symbol);
     std::promise<Bytes> promise;
-    {
+    if (!found) {
       std::lock_guard lock(mutex_);
       auto [it, fresh] = known_.try_emplace(key);
-      if (fresh) it->second = promise.get_future().share();
+      if (fresh)
+        it->second = promise.get_future().share();
+      else
+        found = it->second;
       needed.coming_.push_back(it->second);
-      if (!fresh) continue;
+    } else {
+      needed.coming_.push_back(*found);
     }
-    if (auto hit = disk ? disk->get(runtime::CacheTable::object, key) : std::nullopt) {
-      const auto* bytes = reinterpret_cast<const char*>(hit->payload().data());
-      promise.set_value(std::make_shared<const std::string>(bytes, hit->payload().size()));
-      continue;
-    }
-    auto work = [this, &module, &target, emit_options, disk, function, key, symbol,
-                 promise = std::move(promise)]() mutable {
+    if (found) continue;
+    auto work = [this, &module, &target, made_by, disk, function, key, symbol, promise = std::move(promise)]() mutable {
       try {
-        Bytes bytes = std::make_shared<const std::string>(
-            codegen::emit_apart(module, *function, symbol, target, emit_options).bytes);
+        Bytes bytes =
+            std::make_shared<const std::string>(codegen::emit_apart(module, *function, symbol, target, made_by).bytes);
         if (disk) disk->put(runtime::CacheTable::object, key, std::as_bytes(std::span(*bytes)));
         promise.set_value(std::move(bytes));
       } catch (...) {

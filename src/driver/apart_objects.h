@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -39,12 +40,16 @@ class ApartObjects {
     std::vector<std::thread> threads_;
   };
 
-  /// Begins to find or make what a kernel needs. `disk` may be null.
+  /// Begins to find or make what a kernel needs. `level`: LLVM's for what is not there yet; lower than that of the
+  /// options for a kernel that begins with a first version. `disk` may be null.
   Needed start(const ir::Module& module, const ir::Function& kernel, const codegen::TargetSpec& target,
-               const CompileOptions& options, const codegen::EmitOptions& emit_options,
+               const CompileOptions& options, const codegen::EmitOptions& emit_options, int level,
                std::shared_ptr<runtime::Cache> disk);
 
  private:
+  /// The object under a key if it was made or is on its way, or lies on disk.
+  std::optional<std::shared_future<Bytes>> find(const Hash128& key, runtime::Cache* disk);
+
   std::mutex mutex_;
   std::unordered_map<Hash128, std::shared_future<Bytes>> known_;
 };

@@ -427,7 +427,7 @@ class BinaryStore::Search {
     if (!first_text_.empty()) slower_ = use_first_version(module, target_, emit_options);
     try {
       if (!request_.device) {
-        needed_.emplace(store_.apart.start(module, kernel, target_, options, for_apart,
+        needed_.emplace(store_.apart.start(module, kernel, target_, options, for_apart, emit_options.opt_level,
                                            caches() && !request_.ahead ? disk_ : nullptr));
         emit_options.apart = &needed_->symbols();
       }

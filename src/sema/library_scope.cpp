@@ -117,8 +117,13 @@ std::shared_ptr<const FunctionDecl> library_function(std::string_view name) {
 }
 
 const LibraryStruct* library_struct(std::string_view name) {
-  // Version 1.19 has a name for queries of boxes and spheres alike, which are one type here.
-  if (name == "MeshQuery") name = "MeshQueryAABB";
+  // Version 1.19 has a name for queries of boxes and spheres alike, which are one type here; older ones have other names.
+  constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+      {"MeshQuery", "MeshQueryAABB"},         {"mesh_query_aabb_t", "MeshQueryAABB"},
+      {"mesh_query_ray_t", "MeshQueryRay"},   {"mesh_query_point_t", "MeshQueryPoint"},
+      {"hash_grid_query_t", "HashGridQuery"}, {"bvh_query_t", "BvhQuery"}};
+  for (const auto& [other, own] : kOtherNames)
+    if (name == other) name = own;
   static auto* known = new Definitions<LibraryStruct>;
   return known->find(builtins::embedded_structs(), name, [](const EmbeddedName& entry) {
     auto tree = parse_definition(entry);

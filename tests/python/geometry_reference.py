@@ -219,6 +219,8 @@ def meshes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     found["broken"] = (broken, f)
     found["nested"] = (np.concatenate([p, p * F(0.5)]), np.concatenate([f, f[:, ::-1] + len(p)]).astype(np.int32))
     found["empty"] = (p, np.zeros((0, 3), np.int32))
+    sizes = [(p * F(size) + F(at)).astype(F) for size, at in ((100, 0), (0.1, 30), (1e-4, 0.5), (1e-3, 0))]
+    found["scales"] = (np.concatenate(sizes), np.concatenate([f + k * len(p) for k in range(len(sizes))]).astype(np.int32))
     return found
 
 

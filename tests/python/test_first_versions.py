@@ -400,6 +400,71 @@ def test_a_process_ends_while_functions_apart_are_compiled(tmp_path):
     assert run(tmp_path, MESH.replace("TIMES", "2")) == ["1"]
 
 
+def make_ray():
+    @wp.kernel
+    def ray(mesh: wp.uint64, p: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec4)):
+        i = wp.tid()
+        query = wp.mesh_query_ray(mesh, p[i], wp.vec3(0.1, -0.2, 1.0), 100.0)
+        out[i] = wp.vec4(query.t, query.u, query.v, float(query.face) + query.sign)
+
+    return ray
+
+
+def make_point():
+    @wp.kernel
+    def point(mesh: wp.uint64, p: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec4)):
+        i = wp.tid()
+        query = wp.mesh_query_point(mesh, p[i], 100.0)
+        out[i] = wp.vec4(query.sign, query.u, query.v, float(query.face))
+
+    return point
+
+
+def make_boxes():
+    @wp.kernel
+    def boxes(mesh: wp.uint64, p: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec4)):
+        i = wp.tid()
+        count = int(0)
+        for face in wp.mesh_query_aabb(mesh, p[i] - wp.vec3(0.3), p[i] + wp.vec3(0.3)):
+            count += face + 1
+        out[i] = wp.vec4(float(count))
+
+    return boxes
+
+
+@pytest.mark.parametrize("make", [make_ray, make_point, make_boxes])
+def test_walks_over_trees_agree_to_the_bit(always, make):
+    """They are objects apart from kernels, and have a first version too."""
+    random = np.random.default_rng(3)
+    corners = wp.array(random.normal(size=(90, 3)), dtype=wp.vec3, device="cpu")
+    mesh = wp.Mesh(corners, wp.array(np.arange(90), dtype=int, device="cpu"))
+    places = wp.array(random.normal(size=(50, 3)), dtype=wp.vec3, device="cpu")
+    kernel, seen, made = make(), [], Counted()
+    for turn in range(4):
+        out = wp.zeros(50, dtype=wp.vec4, device="cpu")
+        wp.launch(kernel, dim=50, inputs=[mesh.id, places, out], device="cpu")
+        seen.append(bits(out.numpy()))
+        if turn == 1:
+            assert made() == (1, 0)
+            wp.finish_kernels()
+    assert made() == (1, 1)
+    assert len(set(seen)) == 1 and np.any(np.frombuffer(seen[0], np.float32))
+
+
+def test_first_versions_use_walks_that_are_there(tmp_path):
+    """A kernel comes whose walk was made in full for another one."""
+
+    def made(program):
+        before = set((tmp_path / "cache").rglob("*.obj"))
+        run(tmp_path, program.replace("TIMES", "1"))
+        return len(set((tmp_path / "cache").rglob("*.obj")) - before)
+
+    assert made(MESH) >= 2  # a kernel and what it calls
+    assert made(MESH.replace("query.t", "2.0 * query.t - query.t")) == 1  # by the first versions of that
+    assert made(MESH.replace("for _ in", "wp.load_module()\nfor _ in")) >= 1  # in full
+    assert made(MESH.replace("query.t", "3.0 * query.t - 2.0 * query.t")) == 1
+
+
 def test_forks_while_kernels_are_compiled(tmp_path):
     out = run(
         tmp_path,

@@ -110,3 +110,63 @@ def test_rays_into_variables() -> None:
     mesh.refit()
     wp.launch(cast, 1, [mesh.id, -1, *ray, 10.0], [numbers, face])
     assert face.numpy()[0] == 1
+
+
+# Types of queries as older programs name them.
+@wp.func
+def weights(q: wp.types.mesh_query_point_t):
+    return wp.vec2(q.u, q.v)
+
+
+@wp.func
+def depth(q: wp.types.mesh_query_ray_t):
+    return q.t
+
+
+@wp.func
+def faces_in(q: wp.types.mesh_query_aabb_t):
+    count = int(0)
+    for _ in q:
+        count += 1
+    return count
+
+
+@wp.func
+def boxes_in(q: wp.types.bvh_query_t):
+    count = int(0)
+    for _ in q:
+        count += 1
+    return count
+
+
+@wp.func
+def points_in(q: wp.types.hash_grid_query_t):
+    count = int(0)
+    for _ in q:
+        count += 1
+    return count
+
+
+@wp.kernel
+def by_older_names(
+    mesh: wp.uint64, tree: wp.uint64, grid: wp.uint64, numbers: wp.array(dtype=float), counts: wp.array(dtype=int)
+):
+    here = wp.vec3(0.25, 0.5, 1.0)
+    found = weights(wp.mesh_query_point(mesh, here, 10.0))
+    numbers[0] = found[0]
+    numbers[1] = found[1]
+    numbers[2] = depth(wp.mesh_query_ray(mesh, here, wp.vec3(0.0, 0.0, -1.0), 10.0))
+    counts[0] = faces_in(wp.mesh_query_aabb(mesh, wp.vec3(-1.0), wp.vec3(1.0)))
+    counts[1] = boxes_in(wp.bvh_query_aabb(tree, wp.vec3(-1.0), wp.vec3(1.0)))
+    counts[2] = points_in(wp.hash_grid_query(grid, here, 0.1))
+
+
+def test_older_names_of_types() -> None:
+    points = wp.array(np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0]]), dtype=wp.vec3)
+    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int))
+    tree, grid = wp.Bvh(points, points), wp.HashGrid(4, 4, 4)
+    grid.build(points, 10.0)
+    numbers, counts = wp.zeros(3, dtype=float), wp.zeros(3, dtype=int)
+    wp.launch(by_older_names, 1, [mesh.id, tree.id, grid.id], [numbers, counts])
+    np.testing.assert_allclose(numbers.numpy(), [0.25, 0.25, 1.0], rtol=1e-6)
+    assert counts.numpy().tolist() == [1, 3, 3]

@@ -58,6 +58,29 @@ def test_equal_to_the_loop(name: str, executor: str | int) -> None:
             same_bits(got[key], want[key])
         np.testing.assert_array_equal(got["any"], want["face"] >= 0)
         np.testing.assert_array_equal(got["count"], want["count"])
+
+
+@pytest.mark.parametrize("away", [1.0, 1e3, 1e5, 1e7])
+@pytest.mark.parametrize("name", ["sphere", "soup", "plane", "far", "scales"])
+def test_rays_from_afar_and_of_any_length(name: str, away: float) -> None:
+    """Boxes that are rounded to a grid must hold what exact ones do, however far the ray comes from."""
+    points, faces = MESHES[name]
+    generator = np.random.default_rng(int(away))
+    start, dir, max_t = reference.ray_cases(points, faces, 300)
+    middle, size = reference.size_of(points)
+    aim = reference.targets(points, faces, 300, generator)
+    start[10:200] = (middle + generator.normal(size=(190, 3)) * size * away).astype(F)
+    dir[10:200] = aim[10:200] - start[10:200]
+    dir[100:200] *= (10.0 ** generator.integers(-22, 15, (100, 1))).astype(F)
+    dir[10:60, 1] *= (10.0 ** generator.integers(-38, -5, 50)).astype(F)
+    dir[200:230, 0] = 0
+    dir[230:250, :2] = 0
+    want = reference.rays(points, faces, start, dir, max_t)
+    got = ask(made(points, faces), start, dir, max_t)
+    np.testing.assert_array_equal(got["face"], want["face"])
+    same_bits(got["t"], want["t"])
+    np.testing.assert_array_equal(got["any"], want["face"] >= 0)
+    np.testing.assert_array_equal(got["count"], want["count"])
     if name not in ("flat", "empty", "broken"):
         assert (want["face"] >= 0).sum() > 50
 

@@ -140,7 +140,7 @@ def check(tree: Tree, lowers: np.ndarray, uppers: np.ndarray) -> int:
             if word & LEAF_BIT:
                 first, size = word & 0x0FFFFFFF, ((word >> 28) & 7) + 1
                 items = order[first : first + size]
-                assert 1 <= size <= 2
+                assert 1 <= size <= 4
                 np.testing.assert_array_equal(box[0], low[items].min(0))
                 np.testing.assert_array_equal(box[1], high[items].max(0))
                 seen += items.tolist()

@@ -353,20 +353,48 @@ def child_word(first: int, count: wp.vec2i, number: int):
 
 
 @wp.func
+def place_two(slots: wp.array(dtype=wp.vec4), order: wp.array(dtype=int), placed: wp.array(dtype=int), child: int, at: int):
+    # An item, or a subtree of two.
+    if child < 0:
+        placed[at] = order[-1 - child]
+    else:
+        placed[at] = order[-1 - bits_of(slots[4 * child])]
+        placed[at + 1] = order[-1 - bits_of(slots[4 * child + 2])]
+
+
+@wp.func
+def place_three(
+    slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
+    order: wp.array(dtype=int),
+    placed: wp.array(dtype=int),
+    child: int,
+    at: int,
+):
+    # A subtree of up to three.
+    if child < 0:
+        placed[at] = order[-1 - child]
+    else:
+        place_two(slots, order, placed, bits_of(slots[4 * child]), at)
+        place_two(slots, order, placed, bits_of(slots[4 * child + 2]), at + counts_of[2 * child][0])
+
+
+@wp.func
 def place_items(
     slots: wp.array(dtype=wp.vec4),
+    counts_of: wp.array(dtype=wp.vec2i),
     order: wp.array(dtype=int),
     placed: wp.array(dtype=int),
     child: int,
     count: wp.vec2i,
     at: int,
 ):
-    # Of a slot that becomes a leaf, or part of one.
+    # Of a slot that becomes a leaf.
     if child < 0:
         placed[at] = order[-1 - child]
     elif count[1] == 0:
-        placed[at] = order[-1 - bits_of(slots[4 * child])]
-        placed[at + 1] = order[-1 - bits_of(slots[4 * child + 2])]
+        place_three(slots, counts_of, order, placed, bits_of(slots[4 * child]), at)
+        place_three(slots, counts_of, order, placed, bits_of(slots[4 * child + 2]), at + counts_of[2 * child][0])
 
 
 @wp.func
@@ -409,8 +437,8 @@ def lay_out_node(
     high_l = slots[4 * p + 1]
     low_r = slots[4 * p + 2]
     high_r = slots[4 * p + 3]
-    place_items(slots, order, placed, bits_of(low_l), left, first)
-    place_items(slots, order, placed, bits_of(low_r), right, first + left[0])
+    place_items(slots, counts_of, order, placed, bits_of(low_l), left, first)
+    place_items(slots, counts_of, order, placed, bits_of(low_r), right, first + left[0])
     rows[4 * number] = wp.vec4(low_l[0], low_r[0], low_l[1], low_r[1])
     rows[4 * number + 1] = wp.vec4(low_l[2], low_r[2], high_l[0], high_r[0])
     rows[4 * number + 2] = wp.vec4(high_l[1], high_r[1], high_l[2], high_r[2])

@@ -2,7 +2,7 @@
 # kernels/tree.py, which is compiled behind this as one program, has in common with them.
 import warp as wp
 
-LEAF = wp.constant(2)  # items of a leaf, at most
+LEAF = wp.constant(4)  # items of a leaf, at most
 INFINITE = wp.constant(wp.inf)
 
 

@@ -126,7 +126,7 @@ BinaryNode grow_groups(const Workspace& work, const std::vector<Run>& runs, Cons
 /// Items of a leaf: the hint, within what a leaf can hold.
 std::uint32_t leaf_items(const TreeOptions& options, bool wide) {
   if (wide) return std::clamp((options.leaf_size + kBlock - 1) / kBlock, 1u, kMaxLeafEntries) * kBlock;
-  return options.leaf_size == 0 ? 2 : std::min(options.leaf_size, kMaxLeafEntries);
+  return options.leaf_size == 0 ? 4 : std::min(options.leaf_size, kMaxLeafEntries);
 }
 
 HostTree build(const TreeInput& input, const TreeOptions& options, bool wide) {
