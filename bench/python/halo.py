@@ -15,13 +15,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = """
+import os
 import sys
+from mpi4py import MPI
+cores = sorted(os.sched_getaffinity(0))
+mine = [cores[(MPI.COMM_WORLD.rank * {threads} + k) % len(cores)] for k in range({threads})]
+os.sched_setaffinity(0, mine)  # launches take the cores that the process may use, with all lanes
 sys.path.insert(0, {folder!r})
 import numpy as np
 import warp as wp
-from halo_exchange import MPI, simulate
+from halo_exchange import simulate
 wp.config.quiet = True
-wp.config.cpu_threads = {threads}
 comm = MPI.COMM_WORLD if MPI.COMM_WORLD.size > 1 else None
 device = {device!r}
 if device == "cuda":
@@ -41,12 +45,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=512, help="of each process")
     parser.add_argument("--columns", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=1, help="of each process, on the CPU")
+    parser.add_argument("--threads", type=int, default=1, help="cores of each process")
     parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
     options = vars(args) | {"folder": str(ROOT / "examples" / "python"), "staged": args.device == "cuda"}
     program = EXAMPLE.format(**options)
-    base = ["mpirun", "--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
+    base = ["mpirun", "--oversubscribe", "--bind-to", "none"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
     paths = filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"  # containers forbid it

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""What it costs to hand arrays of PyTorch and NumPy over, beside PyPI's warp-lang, measured in turns.
+"""What it costs to hand arrays of PyTorch, NumPy and Paddle over, beside PyPI's warp-lang, measured in turns.
 
-    interop.py [--peer PYTHON] [--device cpu] [--rounds N] [--json FILE]
+    interop.py [--peer PYTHON] [--device cpu] [--rounds N] [--seconds S] [--json FILE]
 
 This interpreter imports Weft's `warp`, PEER's has warp-lang; both need PyTorch, and run the same program (this file with
---measure). Figures are microseconds per call on arrays of 64 floats, the best of all rounds; then the ratio, and the goal.
+--measure LIBRARY). Paddle's figures are of the CPU, and left out where an interpreter has none. Figures are microseconds per call on arrays of 64 floats, the best of all rounds; then the ratio, and the goal.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -30,6 +31,8 @@ GOALS = {  # times warp-lang's cost
     "torch.from_dlpack(array)": 7.0,
     "operator": 8.0,
     "operator, gradient": 2.0,
+    "from_paddle": 5.0,
+    "to_paddle": 2.0,
 }
 
 
@@ -77,6 +80,17 @@ def cases(device: str) -> dict:
     return made
 
 
+def paddle_cases() -> dict:
+    """The same of Paddle, in a process without PyTorch."""
+    import paddle
+    import warp as wp
+
+    wp.config.quiet = True
+    wp.init()
+    tensor, array = paddle.ones([64]), wp.ones(64, dtype=float, device="cpu")
+    return {"from_paddle": lambda: wp.from_paddle(tensor), "to_paddle": lambda: wp.to_paddle(array)}
+
+
 def operators(torch, wp, kernel, plain, leaf, device: str) -> tuple:
     """A kernel as an operator: by wp.torch.op, or as the documentation does it by hand."""
     if hasattr(getattr(wp, "torch", None), "op"):
@@ -110,17 +124,17 @@ def operators(torch, wp, kernel, plain, leaf, device: str) -> tuple:
     return lambda: call(plain), lambda: call(leaf)
 
 
-def measure(device: str) -> None:
+def measure(library: str, device: str, seconds: float) -> None:
     """Prints microseconds per call as JSON."""
-    import torch
-
     figures = {}
-    for name, run in cases(device).items():
+    if importlib.util.find_spec(library) is None:
+        return print(json.dumps(figures))
+    for name, run in (cases(device) if library == "torch" else paddle_cases()).items():
         for _ in range(20):
             run()
         count, best = 1, float("inf")
         start = time.perf_counter()
-        while time.perf_counter() - start < 0.6:
+        while time.perf_counter() - start < seconds:
             begin = time.perf_counter()
             for _ in range(count):
                 run()
@@ -130,7 +144,7 @@ def measure(device: str) -> None:
             else:
                 best = min(best, took / count)
             if device != "cpu":
-                torch.cuda.synchronize()
+                sys.modules["torch"].cuda.synchronize()
         figures[name] = best * 1e6
     print(json.dumps(figures))
 
@@ -141,7 +155,7 @@ def ask(python: str, arguments: list[str]) -> dict[str, float]:
         for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
             environment.pop(name, None)
     done = subprocess.run(
-        [python, os.path.abspath(__file__), "--measure", *arguments], capture_output=True, text=True, env=environment
+        [python, os.path.abspath(__file__), *arguments], capture_output=True, text=True, env=environment
     )
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
@@ -153,17 +167,20 @@ def main() -> None:
     parser.add_argument("--peer", help="interpreter that has warp-lang and PyTorch")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.6, help="for each figure of a round")
     parser.add_argument("--json", help="file for the figures")
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--measure", choices=["torch", "paddle"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        return measure(options.device)
+        return measure(options.measure, options.device, options.seconds)
     ours: dict[str, float] = {}
     theirs: dict[str, float] = {}
     for _ in range(options.rounds):
-        for python, best in ((sys.executable, ours), (options.peer, theirs)):
-            for name, value in (ask(python, ["--device", options.device]) if python else {}).items():
-                best[name] = min(value, best.get(name, float("inf")))
+        for library in ("torch", "paddle") if options.device == "cpu" else ("torch",):
+            arguments = ["--measure", library, "--device", options.device, "--seconds", str(options.seconds)]
+            for python, best in ((sys.executable, ours), (options.peer, theirs)):
+                for name, value in (ask(python, arguments) if python else {}).items():
+                    best[name] = min(value, best.get(name, float("inf")))
     print(f"{'µs per call':28} {'Weft':>8} {'warp-lang':>10} {'ratio':>7} {'goal':>6}")
     for name in GOALS:
         if name not in ours:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """JAX: what calls of kernels and conversions of arrays cost, beside PyPI's warp-lang.
 
-    interop_jax.py [--peer PYTHON] [--device cpu] [--rounds N] [--json FILE]
+    interop_jax.py [--peer PYTHON] [--device cpu] [--rounds N] [--seconds S] [--json FILE]
 
 This interpreter imports Weft's `warp` and JAX, PEER's has warp-lang and JAX. Both run the same program (this file with
 --measure) in turns; of each figure the best counts. Arrays have 64 floats, so that the calls are what is measured. `in a program`
@@ -26,7 +26,7 @@ GOALS = {  # microseconds, and times the peer's
 }
 
 
-def best(call, number: int = 10, seconds: float = 1.0) -> float:
+def best_of(call, number: int, seconds: float) -> float:
     """The best of many short runs: on a machine with other work most of them are interrupted, and some are not."""
     found = float("inf")
     end = time.perf_counter() + seconds
@@ -38,13 +38,16 @@ def best(call, number: int = 10, seconds: float = 1.0) -> float:
     return found * 1e6
 
 
-def measure() -> dict[str, float]:
+def measure(seconds: float) -> dict[str, float]:
     import jax
     import jax.numpy as jnp
     import warp as wp
 
     wp.config.quiet = True
     wp.init()
+
+    def best(call, number: int = 10) -> float:
+        return best_of(call, number, seconds)
 
     @wp.kernel
     def triple(x: wp.array(dtype=float), y: wp.array(dtype=float)):
@@ -107,16 +110,17 @@ def main() -> None:
     parser.add_argument("--peer", help="a Python that has warp-lang and JAX")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="where JAX runs")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each figure of a round")
     parser.add_argument("--json")
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(measure()))
+        print(json.dumps(measure(options.seconds)))
         return
 
     def ask(python: str, clean: bool) -> dict[str, float]:
         env = {k: v for k, v in os.environ.items() if not (clean and k in ("PYTHONPATH", "WEFT_EXTENSION_DIR"))}
         env["JAX_PLATFORMS"] = "cpu" if options.device == "cpu" else "cuda,cpu"
-        done = subprocess.run([python, __file__, "--measure"], env=env, capture_output=True, text=True)
+        done = subprocess.run([python, __file__, "--measure", "--seconds", str(options.seconds)], env=env, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(done.stderr[-2000:])
         return json.loads(done.stdout.strip().splitlines()[-1])

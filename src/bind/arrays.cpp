@@ -12,6 +12,7 @@
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
 #include "runtime/late_work.h"
+#include "support/hot.h"
 
 namespace weft::bind {
 namespace {
@@ -64,18 +65,19 @@ void emplace(nb::handle self, runtime::Array array, bool read_only = false) {
   nb::inst_mark_ready(self);
 }
 
+PyObject* view_class = nullptr;  // warp.array
+
 /// A new instance of a class derived from Array, without its __init__.
-nb::object instance(nb::handle cls, runtime::Array array, bool read_only = false) {
-  if (!PyType_Check(cls.ptr()) ||
-      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type)))
+WEFT_HOT nb::object instance(nb::handle cls, runtime::Array&& array, bool read_only = false) {
+  if (cls.ptr() != view_class &&
+      (!PyType_Check(cls.ptr()) ||
+       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type))))
     throw nb::type_error("not an array class");
   nb::object made = nb::inst_alloc(cls);
   new (nb::inst_ptr<ArrayObject>(made)) ArrayObject{std::move(array), read_only};
   nb::inst_mark_ready(made);
   return made;
 }
-
-PyObject* view_class = nullptr;  // warp.array
 
 /// A view handed to Python. It is a plain array: a class that a program derives may have more to it than its __init__, which
 /// does not run here, would have given it.
@@ -588,7 +590,7 @@ void register_arrays(nb::module_& m) {
   register_array_makers(m);
 }
 
-nb::object new_array(nb::handle cls, runtime::Array array, bool read_only) {
+WEFT_HOT nb::object new_array(nb::handle cls, runtime::Array array, bool read_only) {
   return instance(cls.is_valid() ? cls : nb::handle(view_class), std::move(array), read_only);
 }
 

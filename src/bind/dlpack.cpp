@@ -1,6 +1,7 @@
 // DLPack in Python: capsules in and out, and the table by which others read our arrays without one.
 #include "bind/foreign_interfaces.h"
 #include "bind/gil.h"
+#include "bind/hooks.h"
 #include "bind/python_kernel.h"
 #include "bind/torch_exchange.h"
 #include "runtime/errors.h"
@@ -196,8 +197,12 @@ nb::object dlpack_of(nb::handle self, nb::handle stream, nb::handle max_version,
     put_in_order(*device.stream(), *device.adopt_stream(reinterpret_cast<cuda::StreamHandle>(handle)));
   }
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
-  if (read_only && !versioned)
-    throw nb::buffer_error("the memory is read-only, which a consumer of DLPack before version 1 can't be told");
+  // A consumer before version 1 can't be told that memory is read-only. It gets it all the same, as those do who ask for such
+  // memory by other ways: most often it is JAX's own, on its way back to JAX, which writes to none.
+  if (read_only && !versioned && hooks().warn.is_valid())
+    hooks().warn(
+        "Warp: memory that its owner calls read-only goes to a consumer of DLPack before version 1, which can't be told so and "
+        "must not write to it");
   return new_capsule(array, versioned, read_only, plain_host);
 }
 

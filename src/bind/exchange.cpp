@@ -315,17 +315,23 @@ void wait_for_foreign(cuda::Device& device, std::uintptr_t stream) {
   put_in_order(*device.adopt_stream(reinterpret_cast<cuda::StreamHandle>(stream)), *device.stream());
 }
 
-runtime::Array wrap_foreign(ForeignArray&& foreign) {
+namespace {
+
+/// Gives up a reference, on whatever thread the last array over its memory goes.
+void drop_reference(void* object) {
+  if (!nb::is_alive()) return;  // the interpreter is going: leave the reference
+  GilAcquire gil;
+  Py_DECREF(static_cast<PyObject*>(object));
+}
+
+}  // namespace
+
+WEFT_HOT runtime::Array wrap_foreign(ForeignArray&& foreign) {
   runtime::Array::External memory;
   memory.data = foreign.desc.data;
   memory.strides = {foreign.desc.strides, std::size_t(foreign.desc.ndim)};
   memory.space = space_of(foreign.place);
-  PyObject* held = foreign.keep.release().ptr();
-  memory.release = [held] {
-    if (!nb::is_alive()) return;  // the interpreter is going: leave the reference
-    GilAcquire gil;
-    Py_DECREF(held);
-  };
+  memory.owner = {static_cast<void*>(foreign.keep.release().ptr()), &drop_reference};
   runtime::Array made =
       runtime::Array::wrap(foreign.element, {foreign.desc.shape, std::size_t(foreign.desc.ndim)}, std::move(memory));
   if (foreign.stream && foreign.place >= 0) wait_for_foreign(*static_cast<cuda::Device*>(made.space()), foreign.stream);

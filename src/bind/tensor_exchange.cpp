@@ -61,8 +61,13 @@ bool is_true(PyObject* value) {
   return truth == 1;
 }
 
-nb::object attribute(nb::handle object, PyObject* name) {
-  nb::object found = nb::steal(PyObject_GetAttr(object.ptr(), name));
+/// An attribute of a tensor. What C answers for the library's own class is asked at once, for finding it by its name takes as
+/// long as the answer; classes that derive from it may have others.
+WEFT_HOT nb::object attribute(const TensorLibrary& library, nb::handle tensor, Name which) {
+  const PyGetSetDef* getter = library.getters[which];
+  const bool known = getter && reinterpret_cast<PyObject*>(Py_TYPE(tensor.ptr())) == library.tensor_class.ptr();
+  nb::object found = nb::steal(known ? getter->get(tensor.ptr(), getter->closure)
+                                     : PyObject_GetAttr(tensor.ptr(), library.names[which]));
   if (!found.is_valid()) throw nb::python_error();
   return found;
 }
@@ -107,8 +112,8 @@ nb::object gradient_of(TensorLibrary& library, nb::handle tensor) {
   if (!enabled.is_valid()) throw nb::python_error();
   const bool shares = enabled.ptr() == Py_True;  // it is off inside of autograd functions and custom operators
   if (!shares && library.noted) return {};
-  if (attribute(tensor, library.names[kLeaf]).ptr() == Py_True) {  // what is no leaf warns of the question
-    nb::object found = attribute(tensor, library.names[kGradient]);
+  if (attribute(library, tensor, kLeaf).ptr() == Py_True) {  // what is no leaf warns of the question
+    nb::object found = attribute(library, tensor, kGradient);
     if (shares && !found.is_none()) return found;
     if (!shares && found.is_none()) {
       library.noted = true;
@@ -144,7 +149,7 @@ void check_gradient(const ForeignArray& array, const ForeignArray& gradient) {
 bool wants_gradient(const TensorLibrary& library, PyObject* const given[kArguments]) {
   if (is_given(given[kGrad])) return true;
   if (is_given(given[kRequiresGrad])) return is_true(given[kRequiresGrad]);
-  return attribute(given[kTensor], library.names[kTracked]).ptr() == (library.tracked_if ? Py_True : Py_False);
+  return attribute(library, given[kTensor], kTracked).ptr() == (library.tracked_if ? Py_True : Py_False);
 }
 
 /// Sees a gradient that a program or the library gave as elements of the tensor's type.
@@ -227,7 +232,15 @@ void TensorLibrary::set(const nb::dict& told) {
   grad_enabled = told["grad_enabled"];
   note_private = told["note_private"];
   noted = note_private.is_none();
-  tensor_class = told["tensor_class"];  // last: who finds it finds all
+  const nb::object cls = told["tensor_class"];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const nb::object found = nb::steal(PyObject_GetAttr(cls.ptr(), names[i]));
+    if (!found.is_valid()) PyErr_Clear();
+    const bool by_c = found.is_valid() && Py_IS_TYPE(found.ptr(), &PyGetSetDescr_Type);
+    PyGetSetDef* const getter = by_c ? reinterpret_cast<PyGetSetDescrObject*>(found.ptr())->d_getset : nullptr;
+    getters[i] = getter && getter->get ? getter : nullptr;  // as long as its class
+  }
+  tensor_class = cls;  // last: who finds it finds all
 }
 
 void prepare_from_tensor() {

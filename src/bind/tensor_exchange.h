@@ -21,7 +21,8 @@ struct __attribute__((visibility("hidden"))) TensorLibrary {
   nb::object grad_enabled{};    // (): whether the library records what is done to tensors
   nb::object note_private{};    // (): says once that a leaf's gradient is not shared; None: nothing is said
   nb::object tensor_class{};
-  PyObject* names[3] = {};  // interned: tracked, leaf, "grad"
+  PyObject* names[3] = {};       // interned: tracked, leaf, "grad"
+  PyGetSetDef* getters[3] = {};  // of these attributes in tensor_class, where C answers; null: asked by name
   bool noted = false;
 
   /// Takes what Python tells.

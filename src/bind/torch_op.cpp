@@ -1,5 +1,5 @@
-// The usual call of an operator of PyTorch (python/warp/_src/interop/torch_op.py): plain tensors on the CPU, one result of the type
-// and shape of the first array. Everything else gets None for an answer, and is seen to in Python.
+// The usual call of an operator of PyTorch (python/warp/_src/interop/torch_op.py): plain tensors, one result of the type and shape of
+// the first array. Everything else gets None for an answer, and is seen to in Python.
 #include "bind/exchange.h"
 #include "bind/python_kernel.h"
 #include "bind/torch_exchange.h"
@@ -10,14 +10,19 @@ namespace {
 
 /// What an operator is, and what of torch it asks.
 struct PlainOperator {
-  nb::object kernel, launch, tensor_class, parameter_class, zeros_like, grad_enabled, dispatch_modes, transformed,
-      forward_mode;
+  nb::object kernel, launch, tensor_class, parameter_class, zeros_like, empty_like, grad_enabled, dispatch_modes,
+      transformed, forward_mode;
+  nb::object fills;                      // (): whether a launch of the kernel as it is now writes all of the result
+  nb::object cuda_device;                // (number) → Device
+  std::vector<nb::object> cuda_devices;  // by number, those that were asked for
   nb::object device, no_tape,
       names;  // of the launch: arguments behind kernel, grid and values, and what they are called
   const interop::DlExchangeTable* table = nullptr;
   const Type* scalar = nullptr;     // of the result
   std::vector<std::size_t> arrays;  // among the arguments; the first is what the result is like
   std::int32_t rank = 0, grid_rank = 0;
+  std::shared_ptr<PythonKernel> asked{};  // what `fills` has answered for,
+  bool filled = false;                    // and what
 };
 
 PyObject *requires_grad_name, *level_name;
@@ -43,7 +48,31 @@ bool torch_watches(const PlainOperator& self) {
   return PyLong_AsLong(attribute(self.forward_mode.ptr(), level_name).ptr()) >= 0;
 }
 
-WEFT_HOT PyObject* run(const PlainOperator& self, PyObject* const* given, std::size_t count) {
+/// Whether the result needs no zeros to begin with.
+WEFT_HOT bool fills(PlainOperator& self) {
+  if (kFreeThreaded) return false;  // answers are kept under the GIL
+  const KernelHandle* handle = find_kernel(self.kernel.ptr());
+  if (!handle || !handle->current) return false;
+  if (handle->current == self.asked) [[likely]]
+    return self.filled;
+  std::shared_ptr<PythonKernel> now = handle->current;
+  const bool answer = call(self.fills).ptr() == Py_True;
+  if (handle->current != now) return false;  // it was compiled anew meanwhile
+  self.asked = std::move(now);
+  return self.filled = answer;
+}
+
+/// The device of a launch: on the CPU its name, which is known at once.
+nb::handle device_of(PlainOperator& self, const interop::DlTensor& tensor) {
+  if (tensor.device.type != interop::kDlCuda) return self.device;
+  const auto number = std::size_t(tensor.device.id);
+  if (number >= self.cuda_devices.size()) self.cuda_devices.resize(number + 1);
+  nb::object& known = self.cuda_devices[number];
+  if (!known.is_valid()) known = self.cuda_device(number);
+  return known;
+}
+
+WEFT_HOT PyObject* run(PlainOperator& self, PyObject* const* given, std::size_t count) {
   bool tracked = false;
   for (const std::size_t at : self.arrays) {
     if (at >= count) return nothing();
@@ -60,17 +89,22 @@ WEFT_HOT PyObject* run(const PlainOperator& self, PyObject* const* given, std::s
   }
   ArrayDesc desc;
   const Type* scalar = self.scalar;
-  if (!interop::read_packed(tensor, scalar, desc) || desc.ndim != self.rank) return nothing();
+  interop::DlTensor packed = tensor;
+  if (tensor.device.type == interop::kDlCuda && tensor.device.id >= 0 && !kFreeThreaded)
+    packed.device.type = interop::kDlCpu;  // packed memory is the same everywhere
+  if (!interop::read_packed(packed, scalar, desc) || desc.ndim != self.rank) return nothing();
   if (tracked && call(self.grad_enabled).ptr() == Py_True) return Py_NewRef(Py_Ellipsis);
 
-  nb::object result = nb::steal(PyObject_CallOneArg(self.zeros_like.ptr(), first));
+  const nb::object& make = fills(self) ? self.empty_like : self.zeros_like;
+  nb::object result = nb::steal(PyObject_CallOneArg(make.ptr(), first));
   if (!result.is_valid()) throw nb::python_error();
   const nb::object grid = nb::steal(PyTuple_New(self.grid_rank));
   for (std::int32_t d = 0; d < self.grid_rank; ++d) PyTuple_SET_ITEM(grid.ptr(), d, PyLong_FromLongLong(desc.shape[d]));
   const nb::object values = nb::steal(PyList_New(Py_ssize_t(count) + 1));
   for (std::size_t i = 0; i < count; ++i) PyList_SET_ITEM(values.ptr(), Py_ssize_t(i), Py_NewRef(given[i]));
   PyList_SET_ITEM(values.ptr(), Py_ssize_t(count), Py_NewRef(result.ptr()));
-  PyObject* const arguments[] = {self.kernel.ptr(), grid.ptr(), values.ptr(), self.device.ptr(), self.no_tape.ptr()};
+  PyObject* const device = device_of(self, tensor).ptr();
+  PyObject* const arguments[] = {self.kernel.ptr(), grid.ptr(), values.ptr(), device, self.no_tape.ptr()};
   if (!nb::steal(PyObject_Vectorcall(self.launch.ptr(), arguments, 3, self.names.ptr())).is_valid())
     throw nb::python_error();
   return result.release().ptr();
@@ -99,6 +133,9 @@ nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, st
   made->tensor_class = tensor_class;
   made->parameter_class = torch["parameter_class"];
   made->zeros_like = torch["zeros_like"];
+  made->empty_like = torch["empty_like"];
+  made->fills = torch["fills"];
+  made->cuda_device = torch["cuda_device"];
   made->grad_enabled = torch["grad_enabled"];
   made->dispatch_modes = torch["dispatch_modes"];
   made->transformed = torch["transformed"];

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "analysis/full_writes.h"
 #include "analysis/own_rows.h"
 #include "bind/compile_session.h"
 #include "bind/exchange.h"
@@ -256,6 +257,15 @@ void register_xla_targets(nb::module_& m) {
         return driver::tid_dims_read(*optimised(kernel, types, rank));
       },
       nb::arg("kernel"), nb::arg("types"), nb::arg("rank"), "Bit k: the kernel reads thread index k.");
+  m.def(
+      "xla_filled",
+      [](PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) {
+        nb::list out;
+        for (const bool one : analysis::full_writes(*optimised(kernel, types, rank)->functions.back())) out.append(one);
+        return out;
+      },
+      nb::arg("kernel"), nb::arg("types"), nb::arg("rank"),
+      "Per parameter: whether a launch writes each element of an array of its own shape and reads none.");
   m.def(
       "xla_row_uses",
       [](PythonKernel& kernel, const std::vector<TypeHandle>& types, std::size_t rank) -> nb::object {

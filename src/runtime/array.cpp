@@ -95,14 +95,14 @@ Array Array::zeros(const Type* element, Shape shape, bool requires_grad, MemoryS
 Array Array::wrap(const Type* element, Shape shape, External memory) {
   WEFT_CHECK(element);
   // From here on the caller's memory is released exactly once, also when the arguments turn out to be bad.
-  std::shared_ptr<void> owner;
+  std::shared_ptr<void> owner = std::move(memory.owner);
   if (memory.release) owner = {nullptr, [release = std::move(memory.release)](void*) { release(); }};
   checked_bytes(element, shape);
   Array array;
   array.element_ = element;
   array.space_ = memory.space;
-  array.owner_ = owner;
-  array.grad_owner_ = std::move(owner);
+  if (memory.grad) array.grad_owner_ = owner;
+  array.owner_ = std::move(owner);
   array.foreign_ = array.grad_foreign_ = true;
   array.desc_.data = memory.data;
   array.desc_.grad = memory.grad;

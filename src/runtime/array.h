@@ -55,6 +55,7 @@ class Array {
     Shape strides = {};               // bytes; empty: contiguous
     void* grad = nullptr;             // same shape and strides as data
     std::function<void()> release{};  // called when the last handle is gone; empty: the memory is not ours
+    std::shared_ptr<void> owner{};    // or: lives as long as there are handles
     MemorySpace* space = nullptr;     // where it lies
   };
   /// An array over memory that exists already. Data may be null only when there are no elements.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the frameworks into .venv whose tests are in tests/python/frameworks: JAX and mpi4py, and where PyPI has them as CPU
+# Puts the frameworks into .venv whose tests are in tests/python/frameworks: JAX, Numba and mpi4py, and where PyPI has them as CPU
 # builds (aarch64) PyTorch and Paddle. On x86-64 PyPI's PyTorch is the CUDA build of 0.9 GB: there one that is found is used,
 # and `frameworks.sh all` installs it. Cheap when everything is there. What can't be had is named, and its tests are skipped.
 #
@@ -9,7 +9,7 @@ venv=$PWD/.venv
 refused=$venv/.frameworks_refused # what could not be downloaded is not asked for again, but by `all`
 
 # module | what pip is asked for
-rows=("jax|jax" "flatbuffers|flatbuffers" "mpi4py|mpi4py") # jax.export writes programs with flatbuffers
+rows=("jax|jax" "flatbuffers|flatbuffers" "mpi4py|mpi4py" "numba|numba") # jax.export writes programs with flatbuffers
 if [[ $(uname -m) == aarch64 ]]; then
   # Later wheels of torch for aarch64 are CUDA builds, as those for x86-64 are.
   rows+=("torch|torch==2.10.*" "paddle|paddlepaddle==3.2.2")

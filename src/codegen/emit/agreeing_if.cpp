@@ -1,6 +1,7 @@
 // `if` as a guard: `if i < n`, or what follows `if i >= n: return`. All lanes of a group agree on it but for the groups at the
 // border. Where the processor has no masked loads and stores (NEON, SSE) a masked side is taken apart lane by lane, so such a
-// side is emitted twice: without a mask for groups that agree, and as ever for the few that do not.
+// side is emitted twice: without a mask for groups that agree, and as ever for the few that do not. Where both sides touch memory
+// (a stencil that copies its border) that is the one with more to do, the inside.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/guards.h"
 #include "codegen/emit/limits.h"
@@ -21,13 +22,14 @@ int count_ops(const ir::Region& region) {
   return count;
 }
 
-bool touches_memory(const ir::Region& region) {
+/// Accesses to memory in a region and within.
+int count_accesses(const ir::Region& region) {
+  int count = 0;
   for (const ir::Op& op : region) {
-    if (op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic) return true;
-    for (const ir::Region* inner : op.regions)
-      if (touches_memory(*inner)) return true;
+    count += op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic;
+    for (const ir::Region* inner : op.regions) count += count_accesses(*inner);
   }
-  return false;
+  return count;
 }
 
 bool has_atomic(const ir::Region& region) {
@@ -72,9 +74,9 @@ int Emitter::guarded_side(const ir::Op& op) {
   for (const ir::Value* result : op.results)
     for (const PartInfo& part : parts_of(result).parts)
       if (part.kind == PartKind::block) return -1;
-  bool memory[2] = {touches_memory(*op.regions[0]), touches_memory(*op.regions[1])};
-  if (memory[0] == memory[1]) return -1;
-  int side = memory[0] ? 0 : 1;
+  int accesses[2] = {count_accesses(*op.regions[0]), count_accesses(*op.regions[1])};
+  if (accesses[0] == accesses[1]) return -1;
+  int side = accesses[0] > accesses[1] ? 0 : 1;
   const ir::Region& region = *op.regions[std::size_t(side)];
   // Additions that wait are written down by one place of the code (add_queue.h).
   if (queue && has_atomic(region)) return -1;

@@ -72,6 +72,34 @@ def k(n: int, x: wp.array2d(dtype=float), v: wp.array(dtype=wp.vec3), out: wp.ar
   expect_agreement(c);
 }
 
+TEST(Control, GuardsWithMemoryOnBothSides) {
+  // The inside of a stencil and its border, each in its own order; and a border that reads and writes as much as the inside.
+  Case c(R"(
+@wp.kernel
+def k(x: wp.array2d(dtype=float), a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), d: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    if j > 0 and j < x.shape[1] - 1:
+        a[i, j] = x[i, j - 1] + x[i, j + 1] - 2.0 * x[i, j]
+    else:
+        a[i, j] = x[i, j]
+    kept = float(0.0)
+    if j == 0 or j >= x.shape[1] - 1:
+        kept = x[i, j]
+        b[i, j] = kept
+    else:
+        kept = x[i, j + 1] - x[i, j - 1]
+        b[i, j] = kept * 0.5
+    if j < 40:
+        d[i, j] = x[i, j] + kept
+    else:
+        d[i, j] = x[i, j] - kept
+)",
+         {3, 83});
+  c.array("float32", {3, 83}).array("float32", {3, 83}, Fill::zeros).array("float32", {3, 83}, Fill::zeros);
+  c.array("float32", {3, 83}, Fill::zeros);
+  expect_agreement(c);
+}
+
 TEST(Control, GuardedLightKernel) {
   Case c(R"(
 @wp.kernel

@@ -202,6 +202,37 @@ def test_what_is_added_to_begins_with_zero():
         assert jax.jit(f)(floats(100))[0] == 4950.0
 
 
+@wp.kernel
+def every_other(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i % 2 == 0:
+        y[i] = x[i]
+
+
+@wp.kernel
+def halves(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i % 2 == 0:
+        y[i] = x[i]
+    else:
+        y[i] = 0.5 * x[i]
+
+
+@pytest.mark.parametrize("kernel, odd", [(every_other, 0.0), (halves, 0.5)])
+def test_what_is_not_written_is_zero(kernel, odd):
+    """Results that a launch does not write in full begin with zeros, also where they are larger than the launch, and for samples
+    of a batch; XLA's memory is not clean."""
+    x = jnp.ones(1000)
+    run = jax.jit(lambda x: wp.jax_kernel(kernel)(x + 1.0)[0] + wp.jax_kernel(kernel)(x)[0])
+    large = jax.jit(lambda x: wp.jax_kernel(kernel)(x, output_dims=1200)[0])
+    for _ in range(3):
+        assert run(x).tolist() == [3.0, 3.0 * odd] * 500
+        assert large(x).tolist() == [1.0, odd] * 500 + [0.0] * 200
+    assert jax.vmap(lambda x: wp.jax_kernel(kernel)(x)[0])(jnp.ones((3, 8))).tolist() == [[1.0, odd] * 4] * 3
+    gradient = jax.grad(lambda x: (wp.jax_kernel(kernel)(x)[0] ** 2).sum())
+    assert gradient(jnp.ones(4)).tolist() == [2.0, 2.0 * odd * odd] * 2
+
+
 def test_in_out_arguments():
     f = jax_kernel(in_place, num_outputs=2, in_out_argnames=["a"])
     a, b = floats(5), jnp.full(5, 10.0, jnp.float32)

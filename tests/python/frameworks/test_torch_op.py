@@ -8,6 +8,7 @@ import weakref
 import numpy as np
 import pytest
 import warp as wp
+from warp import _weft
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -92,6 +93,42 @@ def test_gradients(sine, matmul, device):
     first = x.grad.clone()
     y.sum().backward()
     torch.testing.assert_close(x.grad, 2 * first)
+
+
+@wp.kernel
+def every_other(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i % 2 == 0:
+        y[i] = x[i]
+
+
+@wp.kernel
+def halves(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i % 2 == 0:
+        y[i] = x[i]
+    else:
+        y[i] = 0.5 * x[i]
+
+
+@wp.kernel
+def grown(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = y[i] + x[i]
+
+
+@pytest.mark.parametrize("kernel, fills, odd", [(every_other, False, 0.0), (halves, True, 0.5), (grown, False, 1.0)])
+def test_what_is_not_written_is_zero(kernel, fills, odd, device):
+    """Only results that a launch writes in full are not cleared first."""
+    native = kernel.native()
+    assert _weft.xla_filled(native, [handle for _, handle, _, _ in native.params()], 1) == [False, fills]
+    call = wp.torch.op(kernel)
+    x = torch.ones(1000, device=wp.device_to_torch(wp.get_device()))
+    for _ in range(3):
+        dirt = [torch.full_like(x, 7.0) for _ in range(20)]
+        del dirt  # memory that torch gives out again
+        assert call(x).tolist() == [1.0, odd] * 500
+        assert call(x.clone().requires_grad_()).tolist() == [1.0, odd] * 500
 
 
 def test_second_derivatives_are_refused(sine, device):

@@ -174,12 +174,21 @@ class Call:
     def _register(self, native: _weft.Kernel, direction: int, batch: int, buffers: dict[int, list[int]]) -> bytes:
         """`buffers`: by parameter (arg, ret, arg_dot, ret_dot)."""
         params = []
+        filled = self._filled() if direction == 0 else ()
         for k, role in enumerate(self.roles):
             own = buffers.get(k, [-1] * 4)
-            params.append((role, role == OUTPUT, *own, self.values[k] if role == VALUE else None))
+            zeroed = role == OUTPUT and k not in filled
+            params.append((role, zeroed, *own, self.values[k] if role == VALUE else None))
         return _weft.xla_register(
             native, self.types, direction, self.dims, self.block_dim, batch, params, self.portable
         )
+
+    def _filled(self) -> set[int]:
+        """The outputs of which the launch writes each element and reads none, so that nobody has to clear them."""
+        like = {k for k, role in enumerate(self.roles) if role == OUTPUT and self._shapes[k] == tuple(self.dims)}
+        if not like:
+            return like
+        return {k for k, fills in enumerate(_weft.xla_filled(self.native, self.types, len(self.dims))) if fills} & like
 
     def forward_plan(self, batch: int) -> Plan:
         known = self._plans.get(batch)

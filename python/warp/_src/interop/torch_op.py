@@ -11,6 +11,7 @@ import itertools
 import re
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from warp import _weft
@@ -136,16 +137,18 @@ class TorchOp:
         return self._arrays[0], first.ndim + len(first.inner)
 
     def _plain_call(self, torch: Any) -> Any:
-        """All of that in C++, for tensors without gaps on the CPU: the result, `...` where autograd has to follow, None for
+        """All of that in C++, for tensors without gaps: the result, `...` where autograd has to follow, None for
         what is not usual."""
         if self._like is None:
             return None
         told = {
             "launch": _weft.launch, "tensor_class": torch.Tensor, "parameter_class": torch.nn.Parameter,
-            "zeros_like": torch.zeros_like, "grad_enabled": torch.is_grad_enabled, "dispatch_modes": self._dispatches,
-            "transformed": self._is_transformed, "forward_mode": self._forward_ad,
+            "zeros_like": torch.zeros_like, "empty_like": torch.empty_like, "grad_enabled": torch.is_grad_enabled,
+            "dispatch_modes": self._dispatches, "transformed": self._is_transformed, "forward_mode": self._forward_ad,
+            "cuda_device": _cuda_device,
         }  # fmt: skip
         result = self.pure[0]
+        told["fills"] = partial(_fills, self.kernel, result.ndim)  # not a method: C++'s references hide cycles
         scalar = _weft.type_scalar(type_handle(result.dtype).scalar)
         return _weft.plain_operator(self.kernel, scalar, self._arrays, self._like_rank, result.ndim, told)
 
@@ -321,6 +324,12 @@ class TorchOp:
         )
 
 
+def _fills(kernel: Kernel, rank: int) -> bool:
+    """Whether a launch of the kernel as it is now writes all of its last parameter, an array of the launch's shape."""
+    native = kernel.native()
+    return _weft.xla_filled(native, [handle for _, handle, _, _ in native.params()], rank)[-1]
+
+
 def _has_none(values: Sequence[Any]) -> bool:
     """Whether None is among them; `in` would compare tensors."""
     for one in values:
@@ -337,6 +346,10 @@ def _device(torch_device: Any) -> Any:
     if found is None:
         found = _devices[torch_device] = device_from_torch(torch_device)
     return found
+
+
+def _cuda_device(number: int) -> Any:
+    return _device(torch_module().device("cuda", number))
 
 
 def _has_tangent(torch: Any, arguments: Sequence[Any], arrays: list[int]) -> bool:

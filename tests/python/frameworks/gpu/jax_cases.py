@@ -41,6 +41,13 @@ def total(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     wp.atomic_add(y, 0, x[wp.tid()])
 
 
+@wp.kernel
+def every_other(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i % 2 == 0:
+        y[i] = x[i]
+
+
 f = wp.jax_kernel(square)
 g = wp.jax_kernel(relax)
 W = np.full(1, 2.0, np.float32)
@@ -94,6 +101,16 @@ def case_in_place_and_sums():
     t = wp.jax_kernel(total, output_dims=1)
     for _ in range(20):
         close(jax.jit(t)(jnp.ones(1000))[0], [1000.0])  # begins with zeros each time
+
+
+def case_what_is_not_written_is_zero():
+    """Outputs that a launch fills are not cleared, the others are; XLA's memory is not clean."""
+    needs_gpu()
+    half = wp.jax_kernel(every_other)
+    run = jax.jit(lambda x: half(x + 2.0)[0] + half(x)[0])
+    for _ in range(20):
+        close(run(jnp.ones(1000)), [4.0, 0.0] * 500)
+        close(f(jnp.full(1000, 3.0), W)[0], np.full(1000, 18.0))
 
 
 def case_stream_of_xla():

@@ -30,6 +30,13 @@ def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 
 @wp.kernel
+def every_other(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    if i % 2 == 0:
+        y[i] = x[i]
+
+
+@wp.kernel
 def slow(y: wp.array(dtype=float), turns: int, value: float):
     i = wp.tid()
     s = value
@@ -190,6 +197,20 @@ def case_graph_of_torch_with_an_operator():
         graph.replay()
         torch.cuda.synchronize()
         equal(made[0].cpu(), 0.5 * turn * turn)
+
+
+def case_what_is_not_written_is_zero():
+    """Memory that torch gives out again holds what was there before; results that a launch fills are not cleared."""
+    half, whole = wp.torch.op(every_other), wp.torch.op(square)
+    x = torch.full((N,), 3.0, device="cuda")
+    for _ in range(20):
+        dirt = [torch.full_like(x, 7.0) for _ in range(4)]
+        del dirt
+        made = half(x).cpu().reshape(-1, 2)
+        equal(made[:, 0], 3.0)
+        equal(made[:, 1], 0.0)
+        equal(whole(x).cpu(), 9.0)
+        equal(whole(x[: N // 2]).cpu(), 9.0)
 
 
 def case_graph_of_ours_over_torch():
