@@ -41,7 +41,7 @@ cuda::DevicePtr address_of(const ArrayObject& array) {
 void register_streams(nb::module_& m) {
   nb::class_<cuda::Stream>(m, "CudaStream", "A queue of work on a CUDA device.")
       .def_prop_ro("ordinal", [](const cuda::Stream& s) { return s.device().ordinal(); })
-      .def_prop_ro("handle", [](const cuda::Stream& s) { return reinterpret_cast<std::uintptr_t>(s.handle()); })
+      .def_prop_ro("handle", [](const cuda::Stream& s) { return reinterpret_cast<std::uintptr_t>(s.tell_handle()); })
       .def_prop_ro("done", &cuda::Stream::done)
       .def_prop_ro("capturing", &cuda::Stream::capturing)
       .def_prop_ro("priority", &cuda::Stream::priority)

@@ -526,10 +526,13 @@ void register_kernels(nb::module_& m) {
   m.def(
       "end_full_versions",
       [] {
-        GilRelease release;
-        runtime::LateWork::enable(false);
-        runtime::LateWork::settle();
-        codegen::end_background_compiles();
+        {
+          GilRelease release;
+          runtime::LateWork::enable(false);
+          runtime::LateWork::settle();
+          codegen::end_background_compiles();
+        }
+        runtime::LateWork::raise();  // nobody else will
       },
       "Before the process ends: launches that wait are done, threads that make full versions stop for good.");
   m.def("count_first_versions", &driver::count_first_versions,

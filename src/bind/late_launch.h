@@ -11,10 +11,10 @@ inline constexpr int kUsualLeastCores = 4;
 bool tells_builds();
 
 /// Queues a launch, if its code is not there yet or other launches wait, and nobody can tell. False: it is to be done now.
-/// Raises compile errors.
+/// `needs_python`: something that the launch works on belongs to Python. Raises compile errors.
 bool launch_late(const std::shared_ptr<PythonKernel>& kernel, driver::KernelSignature& signature,
                  const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
-                 const LaunchPlace& place);
+                 const LaunchPlace& place, bool needs_python);
 void register_late_launches(nb::module_& m);
 
 }  // namespace weft::bind

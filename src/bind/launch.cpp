@@ -223,7 +223,7 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
   }
   if (place.device && repeat_on_gpu(*kernel, signature, block.data(), dims, place)) return;
   if (place.device) {
-    if (keep.empty() && !notes.provider && launch_late(kernel, signature, args, block.data(), dims, place)) [[unlikely]]
+    if (launch_late(kernel, signature, args, block.data(), dims, place, !keep.empty() || notes.provider)) [[unlikely]]
       return;
     if (runtime::LateWork::waiting()) [[unlikely]]
       runtime::LateWork::settle();  // other threads run meanwhile: before anything is settled below

@@ -3,6 +3,7 @@
 #include "cuda/late_drops.h"
 
 #include "cuda/device.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 namespace {
@@ -42,6 +43,7 @@ void LateDrops::drop_done() noexcept {
   std::vector<Waiting> over;
   bool for_idle = false;
   try {
+    const runtime::LateWork::Apart apart;  // work that waits holds what it touches
     ContextScope scope(device_);
     {
       std::lock_guard lock(mutex_);
@@ -83,6 +85,7 @@ void LateDrops::wait_for_idle() noexcept {
     if (idle_.empty() || device_.system().forked() || device_.capture()) return;
   }
   try {
+    const runtime::LateWork::Apart apart;  // work that waits holds what it touches
     ContextScope scope(device_);
     device_.api().context_synchronize();
     drop_idle();

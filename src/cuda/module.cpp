@@ -1,6 +1,7 @@
 // Compiling PTX, loading and launching.
 #include "cuda/module.h"
 #include "runtime/errors.h"
+#include "runtime/late_work.h"
 #include "support/hot.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ class Loaded {
   ~Loaded() {
     if (device_.system().forked()) return;
     try {
+      const runtime::LateWork::Apart apart;  // work that waits holds its code
       ContextScope scope(device_);
       device_.api().module_unload(module_);
     } catch (const runtime::Error&) {  // the device is gone, and the code with it
@@ -47,6 +49,7 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
       "'" + name + "' for " + device.facts().name + " (sm_" + std::to_string(device.facts().arch) + ")";
   if (const PtxCompiler* linked = device.system().ptx_compiler())
     if (std::optional<std::string> made = linked->compile(ptx, device.facts().arch, options, what)) return *made;
+  const runtime::LateWork::Apart apart;  // who makes code may have the turn that work which waits needs
   ContextScope scope(device);
   const DriverTable& api = device.api();
   std::vector<char> log(kLogSize, 0);
@@ -76,6 +79,7 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
 
 KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry, unsigned shared_bytes)
     : device_(device), entry_(entry), shared_bytes_(shared_bytes) {
+  const runtime::LateWork::Apart apart;  // as above
   ContextScope scope(device);
   const DriverTable& api = device.api();
   device.late_drops().wait_for_idle();  // as loading does

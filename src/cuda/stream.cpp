@@ -5,6 +5,7 @@
 
 #include "cuda/device.h"
 #include "cuda/graph.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 
@@ -36,6 +37,11 @@ Stream::~Stream() {
     device_.api().stream_destroy(handle_);  // what is queued still runs
   } catch (const runtime::Error&) {         // the device is gone, and the stream with it
   }
+}
+
+StreamHandle Stream::tell_handle() const {
+  if (!told_.exchange(true, std::memory_order_acq_rel) && runtime::LateWork::waiting()) runtime::LateWork::settle();
+  return handle_;
 }
 
 bool Stream::done() const {

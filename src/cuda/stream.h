@@ -36,6 +36,10 @@ class Stream {
   void wait(const Event& event, bool external = false) const;
   /// Lets further work wait for all that another stream has queued.
   void wait(const Stream& other) const;
+  /// The handle for others, who may queue work there from now on, or capture what is queued.
+  StreamHandle tell_handle() const;
+  /// Whether nobody else knows of it.
+  bool is_private() const { return owned_ && !told_.load(std::memory_order_acquire); }
   /// Notes that work of ours goes there.
   void use() const { used_.store(true, std::memory_order_relaxed); }
   /// Of another library's stream, as long as there surely is one: memory that is dropped later waits for what was queued.
@@ -48,6 +52,7 @@ class Stream {
   bool owned_;
   std::optional<bool> blocking_;
   mutable std::atomic<bool> used_{false};  // since it was left
+  mutable std::atomic<bool> told_{false};
 };
 
 class Event {

@@ -2,17 +2,19 @@
 #include "cuda/timing.h"
 
 #include "cuda/device.h"
+#include "runtime/late_work.h"
 
 namespace weft::cuda {
 
 void Timing::begin(unsigned filter) {
+  if (runtime::LateWork::waiting()) runtime::LateWork::settle();  // it was asked for before
   std::lock_guard lock(mutex_);
   ranges_.push_back({filter, entries_.size()});
   filter_.store(filter_.load(std::memory_order_relaxed) | filter, std::memory_order_relaxed);
 }
 
 std::vector<TimedWork> Timing::end() {
-  std::vector<Entry> taken;
+  std::vector<Entry> taken, dropped;  // their events go when nothing is locked
   {
     std::lock_guard lock(mutex_);
     if (ranges_.empty()) return {};
@@ -20,7 +22,7 @@ std::vector<TimedWork> Timing::end() {
     ranges_.pop_back();
     for (std::size_t i = range.first; i < entries_.size(); ++i)
       if (entries_[i].kind & range.filter) taken.push_back(entries_[i]);
-    if (ranges_.empty()) entries_.clear();
+    if (ranges_.empty()) dropped.swap(entries_);
     unsigned left = 0;
     for (const Range& one : ranges_) left |= one.filter;
     filter_.store(left, std::memory_order_relaxed);

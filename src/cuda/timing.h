@@ -30,6 +30,7 @@ class Timing {
   /// nothing was begun.
   std::vector<TimedWork> end();
   bool wants(unsigned kind) const { return (filter_.load(std::memory_order_relaxed) & kind) != 0; }
+  bool wants_any() const { return filter_.load(std::memory_order_relaxed) != 0; }
 
  private:
   friend class TimedScope;

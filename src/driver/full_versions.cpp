@@ -19,6 +19,13 @@
 #include "runtime/scheduler.h"
 
 namespace weft::driver {
+namespace {
+
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 /// What waits, and who works on it.
 class CodeQueue {
@@ -34,6 +41,8 @@ class CodeQueue {
     static CodeQueue* only = made<urgent>(16, 0);
     return *only;
   }
+
+  void ask_threads(int threads) { asked_.store(threads, std::memory_order_relaxed); }
 
   void note(const std::shared_ptr<FullVersion>& one) {
     const std::lock_guard lock(sync_->mutex);
@@ -75,7 +84,8 @@ class CodeQueue {
 
   /// Under the lock.
   void begin_threads() {
-    const int most = std::clamp(runtime::available_cpus() - 1, 1, most_);
+    const int asked = asked_.load(std::memory_order_relaxed);
+    const int most = asked > 0 ? asked : std::clamp(runtime::available_cpus() - 1, 1, most_);
     while (threads_ < most && threads_ - busy_ < int(waiting_.size()) && !forking_) {
       sigset_t all, before;
       sigfillset(&all);
@@ -138,6 +148,7 @@ class CodeQueue {
   }
 
   const int most_, nice_;
+  std::atomic<int> asked_{0};
   Sync* sync_ = new Sync;
   std::deque<std::weak_ptr<FullVersion>> waiting_;
   std::vector<std::weak_ptr<FullVersion>> known_;
@@ -153,6 +164,7 @@ std::shared_ptr<FullVersion> FullVersion::create(Maker make) {
 
 std::shared_ptr<FullVersion> FullVersion::create_wanted(Maker make) {
   std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::urgent()));
+  made->times_.wanted = clock_seconds();
   made->want();
   return made;
 }
@@ -174,6 +186,7 @@ bool FullVersion::make() {
   } while (!state_.compare_exchange_weak(now, State::begun));
   BuildReport report;
   std::string problem;
+  const double begun = clock_seconds();
   std::shared_ptr<const KernelBinary> made;
   try {
     made = make_(report, problem);
@@ -183,6 +196,8 @@ bool FullVersion::make() {
     const std::lock_guard lock(mutex_);
     binary_ = std::move(made);
     report_ = report;
+    times_.begun = begun;
+    times_.done = clock_seconds();
     problem_ = std::move(problem);
     make_ = nullptr;
     state_.store(binary_ ? State::done : State::failed, std::memory_order_release);
@@ -207,10 +222,17 @@ BuildReport FullVersion::report() const {
   return report_;
 }
 
+FullVersion::Times FullVersion::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
+}
+
 std::string FullVersion::problem() const {
   const std::lock_guard lock(mutex_);
   return problem_;
 }
+
+void set_urgent_threads(int threads) { CodeQueue::urgent().ask_threads(threads); }
 
 void finish_full_versions() {
   std::vector<std::shared_ptr<FullVersion>> all = CodeQueue::background().known();

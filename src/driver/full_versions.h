@@ -37,6 +37,11 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   /// The code, once it is done; null before, and where making it failed.
   std::shared_ptr<const KernelBinary> binary() const;
   BuildReport report() const;
+  /// When it was asked for, begun and done, in seconds of a clock that only goes forward.
+  struct Times {
+    double wanted = 0, begun = 0, done = 0;
+  };
+  Times times() const;
   /// Why it failed; empty if nobody knows.
   std::string problem() const;
 
@@ -56,7 +61,11 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   std::shared_ptr<const KernelBinary> binary_;
   BuildReport report_;
   std::string problem_;
+  Times times_;
 };
+
+/// How many threads make code that launches wait for; 0: as many as there are cores but one, at most 16. For tests: more.
+void set_urgent_threads(int threads);
 
 /// Makes the full versions of all kernels that run by their first one, and waits for them.
 void finish_full_versions();

@@ -214,6 +214,22 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
   return made;
 }
 
+const KernelVariant& Kernel::take_code(KernelSignature& signature, LaunchForm form, cuda::Device& device,
+                                       std::shared_ptr<const KernelBinary> binary, const BuildReport& report) {
+  std::atomic<const KernelVariant*>& slot = this->slot(signature, form, &device);
+  auto fresh = std::make_unique<KernelVariant>();
+  fresh->param_bytes = signature.layout.size;
+  fresh->handles.assign(binary->handles().begin(), binary->handles().end());
+  fresh->binary = std::move(binary);
+  fresh->report = report;
+  if (!options_.gpu.block) set_shares_memory(false);
+  std::unique_lock lock(mutex_);
+  if (const KernelVariant* ready = slot.load(std::memory_order_acquire)) return *ready;
+  signature.owned.push_back(std::move(fresh));
+  slot.store(signature.owned.back().get(), std::memory_order_release);
+  return *signature.owned.back();
+}
+
 bool Kernel::find_shares_memory(KernelSignature& signature, std::size_t rank) {
   if (const auto known = shares_memory()) return *known;
   LaunchForm form;

@@ -154,6 +154,9 @@ class Kernel {
   /// The same for a host that hashes what its names mean at the time of building.
   const KernelVariant* variant(KernelSignature& signature, LaunchForm form, const SourceKey& source,
                                DiagnosticSink& sink, cuda::Device* device = nullptr, Effort effort = Effort::full);
+  /// Makes a plain form on a device of code that was made for it elsewhere (driver/late_code.h), unless there is one by now.
+  const KernelVariant& take_code(KernelSignature& signature, LaunchForm form, cuda::Device& device,
+                                 std::shared_ptr<const KernelBinary> binary, const BuildReport& report);
   /// Compiles the form that a launch will probably ask for, and leaves it to the store until one does. Errors are kept
   /// for that launch.
   void build_ahead(KernelSignature& signature, LaunchForm form, const SourceKey& source, cuda::Device* device);

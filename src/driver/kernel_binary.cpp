@@ -64,6 +64,7 @@ void describe_code(const ir::Module& module, const codegen::Emitted& emitted, Ke
   meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
   meta.sites = describe_sites(module);
   meta.handles = handle_places(kernel);
+  meta.addresses = uses_addresses(module);
 }
 
 /// What the cache has instead of a content key for kernels that need to know their blocks.
@@ -164,18 +165,17 @@ class BinaryStore::Search {
     own->module = std::move(module);
     own->request.source_complete = nullptr;  // it was asked, and who answers is gone by then
     throw LateCode(FullVersion::create_wanted([own](BuildReport& made, std::string& problem) {
-                     const std::size_t told = own->sink.all().size();
-                     Found code;
-                     try {
-                       code = own->search->by_content(*own->module, own->search->key_);
-                       if (!code && own->sink.all().size() > told) problem = render(own->sink.all()[told]);
-                     } catch (const std::exception& error) {
-                       problem = error.what();
-                     }
-                     made = own->report;
-                     return code;
-                   }),
-                   asked.source_hash);
+      const std::size_t told = own->sink.all().size();
+      Found code;
+      try {
+        code = own->search->by_content(*own->module, own->search->key_);
+        if (!code && own->sink.all().size() > told) problem = render(own->sink.all()[told]);
+      } catch (const std::exception& error) {
+        problem = error.what();
+      }
+      made = own->report;
+      return code;
+    }));
   }
 
  private:
@@ -196,10 +196,7 @@ class BinaryStore::Search {
     if ((found = look_up())) return nullptr;
     std::unique_ptr<ir::Module> module = lower();
     if (!module || (found = at_hand(key_))) return nullptr;
-    const bool may_wait =
-        !request_.options.gpu.keep_ptx && !request_.form.in_order && handle_places(*module->functions.back()).empty();
-    // It has to be found again without the front end, which needs the launch's thread.
-    if (!may_wait || !source_key_) {
+    if (request_.options.gpu.keep_ptx || request_.form.in_order || uses_addresses(*module)) {
       found = by_content(*module, key_);
       return nullptr;
     }
@@ -482,6 +479,7 @@ class BinaryStore::Search {
   void note_assembler(Clock::time_point start) {
     const double took = since(start);
     report_.seconds_codegen += took;
+    report_.seconds_assembler += took;
     add_assembler_seconds(took);
   }
 
@@ -530,6 +528,7 @@ class BinaryStore::Search {
     binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
     binary->handles_ = std::move(meta.handles);
+    binary->uses_addresses_ = meta.addresses != 0;
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
     binary->code_.seen_ns = &binary->seen_ns_;

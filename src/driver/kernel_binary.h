@@ -38,6 +38,8 @@ class KernelBinary {
   std::span<const runtime::SumSlot> sums() const { return sums_; }
   /// Ids among the arguments.
   std::span<const HandlePlace> handles() const { return handles_; }
+  /// Whether it may touch memory that is not among its arguments: arrays made of addresses, objects whose ids lie in memory.
+  bool uses_addresses() const { return uses_addresses_; }
   /// CPU: whether its results depend on the order of threads.
   analysis::SumOrder sum_order() const { return sum_order_; }
   /// Of a first version: the way to the full one; else null.
@@ -51,6 +53,7 @@ class KernelBinary {
   std::unique_ptr<cuda::KernelCode> gpu_;
   int steps_ = 1;
   int block_ = 0;
+  bool uses_addresses_ = false;
   analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
   std::vector<HandlePlace> handles_;
@@ -77,7 +80,8 @@ struct BuildReport {
   bool source_key_hit = false;  // no front end ran
   double seconds_front = 0, seconds_passes = 0, seconds_emit = 0, seconds_llvm_opt = 0, seconds_codegen = 0,
          seconds_load = 0;
-  std::size_t ir_ops = 0;  // after optimisation
+  double seconds_assembler = 0;  // GPU: part of seconds_codegen
+  std::size_t ir_ops = 0;        // after optimisation
   int lanes = 0;
   bool first = false;  // a first version
 };

@@ -21,7 +21,7 @@ struct KernelMetadata {
   std::int32_t steps = 1;
   std::int32_t block = 0;
   std::uint32_t block_bytes = 0;
-  std::uint8_t opaque = 0, loops = 1, sum_order = 0;
+  std::uint8_t opaque = 0, loops = 1, sum_order = 0, addresses = 0;
   std::vector<std::uint64_t> objects;  // sizes of the kernel's object and of those it needs, one behind the other
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
@@ -47,6 +47,7 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    number(addresses);
     text(full_ir);
     number(full_key);
     number(std::uint32_t(objects.size()));
@@ -96,6 +97,7 @@ struct KernelMetadata {
     number(opaque);
     number(loops);
     number(sum_order);
+    number(addresses);
     text(full_ir);
     number(full_key);
     number(count);

@@ -3,6 +3,9 @@
 
 #include <atomic>
 
+#include "codegen/cpu/lane_choice.h"
+#include "ir/walk.h"
+
 namespace weft::driver {
 namespace {
 
@@ -15,7 +18,19 @@ MayBeLate::MayBeLate(const sema::FunctionDecl& kernel) noexcept : before_(may_be
 MayBeLate::~MayBeLate() { may_be_late = before_; }
 
 bool MayBeLate::asked(const BuildRequest& request) noexcept {
-  return may_be_late && request.kernel == may_be_late && request.device && request.source_hash != Hash128{};
+  return may_be_late && request.kernel == may_be_late && request.device;
+}
+
+bool uses_addresses(const ir::Module& module) {
+  bool found = false;
+  for (const auto& function : module.functions) {
+    found = found || codegen::calls_native(*function);
+    ir::walk(*function->body, [&](const ir::Op& op) {
+      found =
+          found || op.code == ir::OpCode::handle || op.code == ir::OpCode::from_ptr || op.code == ir::OpCode::data_ptr;
+    });
+  }
+  return found;
 }
 
 double assembler_seconds() noexcept { return assembling; }

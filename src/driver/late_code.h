@@ -5,18 +5,15 @@
 #include <memory>
 
 #include "driver/full_versions.h"
-#include "support/hash.h"
 
 namespace weft::driver {
 
-/// Thrown in place of code: it is being made, and will be found under the source key.
+/// Thrown in place of code: it is being made.
 struct LateCode : std::exception {
-  LateCode(std::shared_ptr<FullVersion> code, const Hash128& source_hash)
-      : code(std::move(code)), source_hash(source_hash) {}
+  explicit LateCode(std::shared_ptr<FullVersion> code) : code(std::move(code)) {}
   const char* what() const noexcept override { return "the code is being made"; }
 
   std::shared_ptr<FullVersion> code;
-  Hash128 source_hash;  // BuildRequest's
 };
 
 /// While it lives, builds of this kernel by the calling thread may throw LateCode. Others, of launches that evaluating its
@@ -32,6 +29,10 @@ class MayBeLate {
  private:
   const sema::FunctionDecl* before_;
 };
+
+/// Whether a kernel may touch memory that is not among its arguments (KernelBinary::uses_addresses): arrays made of addresses,
+/// objects whose ids lie in memory, native functions; or tells where its arguments are. Launches of such kernels do not wait.
+bool uses_addresses(const ir::Module& module);
 
 /// What assemblers of GPUs have taken in this process, in seconds of all threads together.
 double assembler_seconds() noexcept;

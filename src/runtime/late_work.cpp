@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <list>
@@ -32,6 +33,7 @@ struct Queue {
   int suspended = 0;
   std::unordered_set<std::uintptr_t> exposed;
   bool all_exposed = false;
+  LateWork::Waits waits;
   std::mutex turn;  // held by the thread that does work
 };
 
@@ -47,22 +49,45 @@ Queue*& queue_place() {
 }
 Queue& queue() { return *queue_place(); }
 
-std::atomic<bool> enabled{false};
+std::atomic<bool> is_enabled{false};
 std::atomic<std::size_t> exposed_blocks{0};
 std::atomic<void (*)(const std::function<void()>&)> waiter{nullptr};
 thread_local int uses = 0, aparts = 0, running = 0;
 
-/// Runs what stands in front and is ready. Gives the next step, which is not; null: there is none.
-std::shared_ptr<LateStep> run_ready(Queue& all) noexcept {
-  const std::lock_guard turn(all.turn);
-  ++running;
+void wait_by(const std::function<void()>& wait) {
+  if (auto* how = waiter.load(std::memory_order_acquire))
+    how(wait);
+  else
+    wait();
+}
+
+/// The right to do work. Who waits for it lets other threads have the language's lock, which that work, or whoever needs it
+/// next, may want; and takes that lock back without having the turn.
+std::unique_lock<std::mutex> take_turn(Queue& all) {
+  std::unique_lock turn(all.turn, std::try_to_lock);
+  while (!turn.owns_lock()) {
+    wait_by([&] { const std::lock_guard over(all.turn); });
+    turn.try_lock();
+  }
+  return turn;
+}
+
+/// Runs what stands in front and is ready. Gives the next step, which is not, to those who wait for it; null: there is none.
+/// Others must not hold it: it may be theirs to drop then.
+std::shared_ptr<LateStep> run_ready(Queue& all, bool waits) noexcept {
   std::shared_ptr<LateStep> next;
+  const std::unique_lock turn = take_turn(all);
+  ++running;
   for (;;) {
     {
       const std::lock_guard lock(all.mutex);
       next = all.waiting.empty() ? nullptr : all.waiting.front();
     }
-    if (!next || !next->ready()) break;
+    if (!next) break;
+    if (!next->ready()) {
+      if (!waits) next.reset();  // it stands in the queue as long as this is our turn
+      break;
+    }
     std::exception_ptr failed;
     try {
       next->run();
@@ -112,8 +137,10 @@ bool comes_behind(const Array& to, const Array* from) {
 
 }  // namespace
 
+bool LateWork::enabled() noexcept { return is_enabled.load(std::memory_order_relaxed); }
+
 bool LateWork::allowed() noexcept {
-  if (!enabled.load(std::memory_order_relaxed) || running > 0 || uses > 0 || aparts > 0) return false;
+  if (!enabled() || running > 0 || uses > 0 || aparts > 0) return false;
   Queue& all = queue();
   const std::lock_guard lock(all.mutex);
   return all.suspended == 0;
@@ -128,26 +155,28 @@ bool LateWork::add(std::shared_ptr<LateStep> step) {
     all.waiting.push_back(std::move(step));
     detail::late_steps.fetch_add(1, std::memory_order_release);
   }
-  run_ready(all);
+  run_ready(all, /*waits=*/false);
   return true;
 }
 
 void LateWork::settle() noexcept {
   if (running > 0) return;
   Queue& all = queue();
-  while (std::shared_ptr<LateStep> next = run_ready(all)) {
+  while (std::shared_ptr<LateStep> next = run_ready(all, /*waits=*/true)) {
     // Nobody's turn meanwhile: a thread that has the language's lock may come for it. Code may be made here.
     const Apart apart;
-    if (auto* how = waiter.load(std::memory_order_acquire))
-      how([&] { next->wait(); });
-    else
-      next->wait();
+    const auto start = std::chrono::steady_clock::now();
+    wait_by([&] { next->wait(); });
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(all.mutex);
+    all.waits.seconds += took.count();
+    ++all.waits.count;
   }
   drop_over(all);
 }
 
 void LateWork::advance() noexcept {
-  if (waiting() && running == 0) run_ready(queue());
+  if (waiting() && running == 0) run_ready(queue(), /*waits=*/false);
 }
 
 void LateWork::drop_done() noexcept { drop_over(queue()); }
@@ -160,6 +189,11 @@ void LateWork::raise() {
     failed.swap(all.error);
   }
   if (failed) std::rethrow_exception(failed);
+}
+
+LateWork::Waits LateWork::waits() {
+  const std::lock_guard lock(queue().mutex);
+  return queue().waits;
 }
 
 void LateWork::suspend() noexcept {
@@ -175,7 +209,7 @@ void LateWork::resume() noexcept {
   --queue().suspended;
 }
 
-void LateWork::enable(bool on) noexcept { enabled.store(on, std::memory_order_relaxed); }
+void LateWork::enable(bool on) noexcept { is_enabled.store(on, std::memory_order_relaxed); }
 
 void LateWork::set_waiter(void (*how)(const std::function<void()>& wait)) noexcept {
   waiter.store(how, std::memory_order_release);

@@ -29,6 +29,7 @@ extern std::atomic<int> late_steps;
 class LateWork {
  public:
   static bool waiting() noexcept { return detail::late_steps.load(std::memory_order_acquire) != 0; }
+  static bool enabled() noexcept;
   /// Whether work may wait at all now.
   static bool allowed() noexcept;
   /// Behind all that waits; what can be done at once is done. False: it may not wait now, and nothing was added.
@@ -47,6 +48,12 @@ class LateWork {
   static void suspend() noexcept;
   static void resume() noexcept;
   static void enable(bool on) noexcept;
+  /// How long threads have waited for code, in seconds of all together, and how often.
+  struct Waits {
+    double seconds = 0;
+    int count = 0;
+  };
+  static Waits waits();
   /// How threads wait: the language lets its other threads run meanwhile.
   static void set_waiter(void (*waiter)(const std::function<void()>& wait)) noexcept;
 

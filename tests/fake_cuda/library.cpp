@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <random>
+#include <thread>
 #include <utility>
 
 #include "fake_driver.h"
@@ -46,6 +48,7 @@ struct Shared {
   std::string only;  // calls of this name count; empty: all
   Result code = 0;
   std::string failed;  // the call that did
+  int slow = 0;        // milliseconds that making code takes at most, by chance; calls of other threads go on meanwhile
   int quiet = 0;       // 1: launches return at once: what is measured then is the caller; 2: out of cold caches
 
   Shared() {
@@ -55,6 +58,7 @@ struct Shared {
     state().devices = number_of("WEFT_FAKE_CUDA_DEVICES", state().devices);
     fail_at = number_of("WEFT_FAKE_CUDA_FAIL_AT", 0);
     code = number_of("WEFT_FAKE_CUDA_CODE", 999);
+    slow = number_of("WEFT_FAKE_CUDA_SLOW", 0);
   }
 
   Result count(const char* name) {
@@ -68,6 +72,18 @@ struct Shared {
 Result quick(int how) {
   if (how == 2) work_like_a_driver();
   return kSuccess;
+}
+
+/// What an assembler takes. Chance is the same in every run, but for the order of threads.
+void take_time(int most) {
+  static std::mutex mutex;
+  static std::mt19937 chance(7);
+  int milliseconds = 0;
+  {
+    const std::lock_guard lock(mutex);
+    milliseconds = int(chance() % unsigned(most + 1));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
 Shared& shared() {
@@ -87,12 +103,14 @@ extern "C" {
   Result symbol parameters {                                                 \
     fake::Shared& all = fake::shared();                                      \
     if (all.quiet && fake_is_cheap(#name)) return fake::quick(all.quiet);    \
+    if (all.slow && fake_makes_code(#name)) fake::take_time(all.slow);       \
     std::lock_guard lock(all.mutex);                                         \
     if (const Result told = all.count(#name); told != kSuccess) return told; \
     return all.table.name arguments;                                         \
   }
 
 static constexpr bool fake_is_cheap(const char* name) { return __builtin_strcmp(name, "launch") == 0; }
+static constexpr bool fake_makes_code(const char* name) { return __builtin_strcmp(name, "link_complete") == 0; }
 
 #include "exports.inc"
 
@@ -162,6 +180,9 @@ double weft_fake_argument() {
   std::memcpy(&number, fake::state().launches.back().arguments.data(), sizeof number);
   return double(number);
 }
+
+/// Making code takes up to so many milliseconds from now on; as the variable WEFT_FAKE_CUDA_SLOW says.
+void weft_fake_slow(int milliseconds) { fake::shared().slow = milliseconds; }
 
 /// Device memory in use, and the most there is.
 unsigned long weft_fake_allocated() { return fake::state().allocated; }

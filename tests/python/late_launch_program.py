@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import sys
 import threading
@@ -22,8 +23,8 @@ driver.weft_fake_fail.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_char_p]
 DEVICE = "cuda:0"
 
 
-def always(on: bool = True) -> None:
-    _weft.set_late_launches(on, 1)
+def always(on: bool = True, threads: int = 0) -> None:
+    _weft.set_late_launches(on, 1, threads)
 
 
 def make(number: int) -> wp.Kernel:
@@ -222,6 +223,180 @@ def leave() -> None:
     assert waiting()
 
 
+def ahead() -> None:
+    """Threads that compile kernels ahead of need hold the right to build what launches wait for."""
+    always(threads=3)
+    driver.weft_fake_slow(120)
+    wp.config.compile_ahead = True
+    for turn in range(3):
+        text = "import warp as wp\n" + "".join(
+            f"""
+@wp.kernel
+def k{n}(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = y[i] + wp.sin(x[i] * {n}.0) + {turn}.0
+"""
+            for n in range(8)
+        )
+        file = f"{os.environ['WARP_CACHE_PATH']}/ahead_{turn}.py"
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(text)
+        spec = importlib.util.spec_from_file_location(f"ahead_{turn}", file)
+        names = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(names)
+        with wp.ScopedDevice(DEVICE):
+            x, y = wp.zeros(8, dtype=float), wp.zeros(8, dtype=float)
+            shown = wp.zeros(8, dtype=float)
+            assert shown.ptr
+            for n in range(8):  # the first ones wait for their code, and so others are compiled ahead; later ones do not
+                out = shown if n < 3 else y
+                wp.launch(getattr(names, f"k{n}"), dim=8, inputs=[x], outputs=[out])
+            assert y.numpy().tolist() == [5.0 * turn] * 8 and shown.numpy().tolist() == [3.0 * turn] * 8
+
+
+@wp.kernel
+def by_ids(ids: wp.array(dtype=wp.uint64), out: wp.array(dtype=float)):
+    out[wp.tid()] = wp.mesh_get_point(ids[0], 0)[0]
+
+
+@wp.kernel
+def by_address(address: wp.uint64, out: wp.array(dtype=float)):
+    i = wp.tid()
+    there = wp.array(ptr=address, shape=(8,), dtype=float)
+    out[i] = there[i]
+
+
+@wp.kernel
+def tells_address(x: wp.array(dtype=float), out: wp.array(dtype=wp.uint64)):
+    out[wp.tid()] = wp.uint64(x.ptr)
+
+
+def elsewhere() -> None:
+    """Kernels that reach memory which is not among their arguments don't wait: nobody would hold it."""
+    always()
+    with wp.ScopedDevice(DEVICE):
+        x, y = wp.full(8, 4.0, dtype=float), wp.zeros(8, dtype=float)
+        address = x.ptr
+        wp.launch(by_address, dim=8, inputs=[address], outputs=[y])
+        assert not waiting() and y.numpy().tolist() == [4.0] * 8
+        wp.launch(make(500), dim=8, inputs=[wp.zeros(8, dtype=float)], outputs=[y])
+        wp.launch(by_address, dim=8, inputs=[address], outputs=[y])  # its code is there
+        assert not waiting()
+        points = wp.array([[7.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=wp.vec3)
+        mesh = wp.Mesh(points=points, indices=wp.array([0, 1, 2], dtype=int))
+        ids = wp.array([mesh.id], dtype=wp.uint64)
+        for _ in range(2):
+            wp.launch(make(501), dim=8, inputs=[y], outputs=[wp.zeros(8, dtype=float)])
+            wp.launch(by_ids, dim=8, inputs=[ids], outputs=[y])
+            assert not waiting()
+        del mesh, points
+        assert y.numpy().tolist() == [7.0] * 8
+
+
+def others() -> None:
+    """Streams that other libraries know of, timing, and what was asked for before it began."""
+    always()
+    driver.weft_fake_slow(60)
+    with wp.ScopedDevice(DEVICE):
+        x, y = wp.zeros(8, dtype=float), wp.zeros(8, dtype=float)
+        wp.launch(make(600), dim=8, inputs=[x], outputs=[y])
+        wp.timing_begin(cuda_filter=wp.TIMING_ALL)
+        assert not waiting()
+        wp.launch(make(601), dim=8, inputs=[x], outputs=[y])
+        assert not waiting()
+        assert len([r for r in wp.timing_end() if "kernel" in r.name]) == 1
+        wp.timing_begin(cuda_filter=wp.TIMING_MEMCPY)
+        wp.launch(make(602), dim=8, inputs=[x], outputs=[y])
+        wp.copy(y, x)
+        assert len(wp.timing_end()) == 1
+        wp.launch(make(603), dim=8, inputs=[x], outputs=[y])
+        assert waiting()
+        assert wp.get_stream().cuda_stream and not waiting()  # others may capture what is queued there from now on
+        wp.launch(make(604), dim=8, inputs=[x], outputs=[y])
+        assert not waiting()
+        with wp.ScopedStream(wp.Stream()):
+            wp.launch(make(605), dim=8, inputs=[x], outputs=[y])
+        wp.set_stream(wp.Stream())
+        wp.launch(make(606), dim=8, inputs=[x], outputs=[y])
+        assert waiting()
+        wp.synchronize()
+
+
+def meanings() -> None:
+    """Names that stand for something else at the next launch."""
+    results = []
+    for late in (False, True):
+        always(late)
+        driver.weft_fake_slow(60)
+        wp.config.kernel_cache_dir = f"{os.environ['WARP_CACHE_PATH']}-{late}"
+
+        def work() -> list[float]:
+            out = []
+            for weight in (1.0, 2.0, 3.0):
+
+                @wp.kernel
+                def scaled(y: wp.array(dtype=float)):
+                    y[wp.tid()] = y[wp.tid()] * 10.0 + weight
+
+                y = wp.zeros(2, dtype=float)
+                wp.launch(scaled, dim=2, inputs=[y])
+                wp.launch(scaled, dim=2, inputs=[y])
+                out.append(y)
+            return [array.numpy()[1] for array in out]
+
+        with wp.ScopedDevice(DEVICE):
+            results.append(work())
+    assert results[0] == results[1] == [11.0, 22.0, 33.0], results
+
+
+def contention() -> None:
+    """Threads that wait for each other's launches, for code and for Python, while a fork wants all of them to be still."""
+    always(threads=4)
+    driver.weft_fake_slow(20)
+    problems: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            with wp.ScopedDevice(DEVICE):
+                shared = wp.zeros(16, dtype=float)
+                for k in range(10):
+                    kernel = make(5000 + 20 * number + k)
+                    wp.launch(kernel, dim=16, inputs=[shared], outputs=[wp.zeros(16, dtype=float)])
+                    del kernel
+                    if k % 3 == number % 3:
+                        shared.numpy()
+                    if k % 4 == 0:
+                        wp.record_event()
+        except BaseException as error:
+            problems.append(error)
+
+    all_threads = [threading.Thread(target=work, args=(n,)) for n in range(5)]
+    for thread in all_threads:
+        thread.start()
+    for _ in range(6):
+        if (child := os.fork()) == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    for thread in all_threads:
+        thread.join()
+    assert not problems, problems
+
+
+def leave_failing() -> None:
+    """The process ends, and code that nobody waited for was refused: somebody is told."""
+    always()
+    with wp.ScopedDevice(DEVICE):
+        x, y = wp.zeros(16, dtype=float), wp.zeros(16, dtype=float)
+        wp.launch(make(3500), dim=16, inputs=[x], outputs=[y])
+        wp.synchronize()
+        driver.weft_fake_slow(60)
+        driver.weft_fake_fail(1, 999, b"module_load")
+        wp.launch(make(3501), dim=16, inputs=[x], outputs=[y])
+
+
+PROGRAMS = (both, queue, errors, threads, fork, leave, ahead, elsewhere, others, meanings, contention, leave_failing)
+
 if __name__ == "__main__":
-    {"both": both, "queue": queue, "errors": errors, "threads": threads, "fork": fork, "leave": leave}[sys.argv[1]]()
+    {program.__name__: program for program in PROGRAMS}[sys.argv[1]]()
     print("done")

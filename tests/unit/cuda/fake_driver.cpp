@@ -302,18 +302,21 @@ DriverTable make_table() {
         std::strcpy(static_cast<char*>(values[i]), "ptxas application ptx input, line 5; error : no such thing");
     return *link = make_handle<LinkHandle>(), kSuccess;
   };
-  t.link_add = [](LinkHandle, int, void* data, std::size_t, const char*, unsigned, int*, void**) -> Result {
+  // Each link has its own text: threads compile at the same time.
+  static auto* linked = new std::map<LinkHandle, std::string>;
+  t.link_add = [](LinkHandle link, int, void* data, std::size_t, const char*, unsigned, int*, void**) -> Result {
     FAKE("link_add");
-    state().last_ptx = static_cast<const char*>(data);
+    (*linked)[link] = state().last_ptx = static_cast<const char*>(data);
     return state().jit_accepts ? kSuccess : 218;
   };
-  t.link_complete = [](LinkHandle, void** cubin, std::size_t* size) -> Result {
+  t.link_complete = [](LinkHandle link, void** cubin, std::size_t* size) -> Result {
     FAKE("link_complete");
-    state().last_ptx = kMachineCode + state().last_ptx;
-    *cubin = state().last_ptx.data();
-    return *size = state().last_ptx.size() + runs_programs(), kSuccess;  // text that is read needs its end
+    std::string& text = (*linked)[link];
+    text = kMachineCode + text;
+    *cubin = text.data();
+    return *size = text.size() + runs_programs(), kSuccess;  // text that is read needs its end
   };
-  t.link_destroy = [](LinkHandle) -> Result { return kSuccess; };
+  t.link_destroy = [](LinkHandle link) -> Result { return linked->erase(link), kSuccess; };
   t.module_load = [](ModuleHandle* module, const void* image, unsigned, int*, void**) -> Result {
     FAKE("module_load");
     *module = make_handle<ModuleHandle>();

@@ -18,6 +18,8 @@ from warp._src.session.errors import WarpCodegenError
 
 atexit.register(_weft.end_full_versions)  # before anything that LLVM's threads use is gone
 
+_weft.set_late_launches(config.late_launches)
+
 epoch = 0
 _followed = 0  # how many forward modes are active
 _counting = threading.Lock()
