@@ -19,6 +19,7 @@ struct InlineLimits {
   std::size_t growth = 4096;
   bool keep_custom = false;  // functions with a gradient or replay of their own stay calls: differentiation comes next
   bool memory = false;       // what reads or writes arrays is inlined whatever its size
+  bool block = false;        // functions of ir/block_functions.h, too: for targets that don't write them by themselves
   bool lanewise = false;     // functions that run lane by lane, too: for targets that have one lane
 };
 
