@@ -22,7 +22,7 @@ using ir::ProductOperand;
 using ir::Region;
 using ir::Value;
 
-constexpr std::int64_t kMostBytes = 64 * 1024;  // of the tiles of a loop, both halves
+constexpr std::int64_t kMostBytes = 64 * 1024;  // of all tiles with the second halves: every GPU has so many
 constexpr std::int64_t kLargestStart = 1 << 30;
 
 class Ahead {
@@ -38,6 +38,9 @@ class Ahead {
     std::vector<Op*> loops;
     ir::walk(*kernel_.body, [&](Op& op) {
       if (op.code == OpCode::for_) loops.push_back(&op);
+    });
+    ir::walk(*kernel_.body, [&](const Op& op) {
+      if (ir::is_block_memory(op)) bytes_ += bytes_of(op);
     });
     bool changed = false;
     for (Op* loop : loops) changed |= rotate(*loop);
@@ -68,12 +71,12 @@ class Ahead {
         ++here[op.operand(ProductOperand::b)];
       } else if (ir::is_block_memory(op)) {
         found.locals.push_back(&op);
-        bytes += 2 * op.ints[0] * std::int64_t(op.result()->type->element()->size());
+        bytes += bytes_of(op);
       } else if (!op.regions.empty() || ir::effect_of(op.code) != ir::Effect::none) {
         return false;
       }
     }
-    if (found.copies.empty() || found.products.empty() || bytes > kMostBytes) return false;
+    if (found.copies.empty() || found.products.empty() || bytes_ + bytes > kMostBytes) return false;
     if (found.copies.size() != found.locals.size()) return false;
     for (std::size_t k = 0; k < found.copies.size(); ++k) {
       const Op &copy = *found.copies[k], &local = *found.locals[k];
@@ -88,6 +91,12 @@ class Ahead {
     for (const Op* product : found.products)
       if (!stands_behind(*product, *last)) return false;
     return true;
+  }
+
+  static std::int64_t bytes_of(const Op& local) {
+    std::int64_t bytes = std::int64_t(local.result()->type->element()->size());
+    for (std::int64_t n : local.ints) bytes *= n;
+    return bytes;
   }
 
   static bool stands_behind(const Op& op, const Op& other) {
@@ -140,6 +149,7 @@ class Ahead {
       ir::remove_op(local);
       ir::insert_op(loop.parent, local, &loop);
       sizes[local->result()] = local->ints[0];
+      bytes_ += bytes_of(*local);
       local->ints[0] *= 2;
     }
     const auto barrier = [&](Region* region, Op* before) {
@@ -202,6 +212,7 @@ class Ahead {
 
   ir::Function& kernel_;
   std::unordered_map<const Value*, int> uses_;
+  std::int64_t bytes_ = 0;  // of all memory of the block
 };
 
 }  // namespace

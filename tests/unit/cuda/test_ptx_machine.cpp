@@ -12,7 +12,7 @@
 namespace weft::cuda::fake {
 namespace {
 
-std::uint64_t memory[512];
+alignas(16) std::uint64_t memory[512];
 
 PtxRange around(std::size_t address) {
   const auto start = reinterpret_cast<std::size_t>(memory);
