@@ -57,7 +57,10 @@ class Roles:
         first = len(names) - pure
         for name in listed:
             if names.index(name) >= first:
-                raise ValueError(f"{what}: in-out argument '{name}' must stand before the outputs {names[first:]}")
+                raise ValueError(
+                    f"{what}: in_out arguments should be placed before output-only arguments; '{name}' must stand before the "
+                    f"outputs {names[first:]}"
+                )
         for p in self.parameters:
             if p.name in listed or names.index(p.name) >= first:
                 if not p.is_array:
