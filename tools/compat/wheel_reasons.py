@@ -11,9 +11,9 @@ import re
 from collections import Counter
 
 _REASONS = (
-    # Tiles. A block of the CPU is one thread, also with enable_cpu_blocks; the threads of a last block that are there do the work
-    # of those that are not.
-    (r"tile/.*(?:_cpu_blocks|block_dim_mismatch|sparse_survivor|from_thread_storage|component_assign_then)", "deliberate"),
+    # Tiles. A block of the CPU is one thread unless enable_cpu_blocks is set; the threads of a last block that are there do the
+    # work of those that are not.
+    (r"tile/.*(?:sparse_survivor|from_thread_storage|component_assign_then)", "deliberate"),
     (r"tile/.*(?:_partial_block|axis_empty_(?:partial|custom)_slices)", "deliberate"),
     # Mistakes raise and the process lives; a broadcast is not written to; a random number hangs on its place in the tile alone; small
     # integers of structs are added, too; a block may have more memory than 256 KiB.
