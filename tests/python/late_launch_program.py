@@ -350,6 +350,29 @@ def meanings() -> None:
     assert results[0] == results[1] == [11.0, 22.0, 33.0], results
 
 
+def statics() -> None:
+    """Kernels that nothing but their IR tells apart: what wp.static gives depends on variables of the kernel."""
+    always()
+    driver.weft_fake_slow(60)
+    weights = (1.0, 20.0, 300.0)
+
+    @wp.kernel(module="unique")
+    def weighted(y: wp.array(dtype=float)):
+        i = wp.tid()
+        for k in range(3):
+            y[i] = y[i] + wp.static(weights[k])
+
+    with wp.ScopedDevice(DEVICE):
+        y = wp.zeros(8, dtype=float)
+        wp.launch(weighted, dim=8, inputs=[y])
+        assert waiting()
+        wp.launch(weighted, dim=8, inputs=[y])
+        assert y.numpy().tolist() == [642.0] * 8
+        wp.launch(weighted, dim=8, inputs=[y])
+        assert y.numpy().tolist() == [963.0] * 8
+    assert _weft.count_late_launches() == 1
+
+
 def contention() -> None:
     """Threads that wait for each other's launches, for code and for Python, while a fork wants all of them to be still."""
     always(threads=4)
@@ -395,7 +418,7 @@ def leave_failing() -> None:
         wp.launch(make(3501), dim=16, inputs=[x], outputs=[y])
 
 
-PROGRAMS = (both, queue, errors, threads, fork, leave, ahead, elsewhere, others, meanings, contention, leave_failing)
+PROGRAMS = (both, queue, errors, threads, fork, leave, ahead, elsewhere, others, meanings, statics, contention, leave_failing)
 
 if __name__ == "__main__":
     {program.__name__: program for program in PROGRAMS}[sys.argv[1]]()

@@ -32,7 +32,7 @@ def run(program, *arguments, cache) -> subprocess.CompletedProcess:
     return done
 
 
-PROGRAMS = ["both", "queue", "errors", "threads", "fork", "leave", "ahead", "elsewhere", "others", "meanings", "contention"]
+PROGRAMS = ["both", "queue", "errors", "threads", "fork", "leave", "ahead", "elsewhere", "others", "meanings", "statics", "contention"]
 
 
 @pytest.mark.parametrize("what", PROGRAMS)
