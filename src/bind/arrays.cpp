@@ -542,6 +542,7 @@ void register_arrays(nb::module_& m) {
           "_place", [](const ArrayObject& a) { return a.array.is_valid() ? place_of(a.array) : kOnCpu; },
           "The CUDA device that the memory is on; -1 for the host, -2 for its page-locked memory.")
       .def_prop_ro("_valid", [](const ArrayObject& a) { return a.array.is_valid(); })
+      .def_prop_ro("_read_only", [](const ArrayObject& a) { return a.read_only; })
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
       .def_prop_ro("_grad_ptr",
                    [](const ArrayObject& a) {

@@ -35,7 +35,8 @@ class Inliner {
       if (op.code != OpCode::call || !op.callee->native.empty() || op.callee->derives) return;
       if (op.callee->lanewise && !limits_.lanewise) return;
       // The code generator writes it; differentiation goes by its body, but in steps that have a gradient of their own.
-      if (ir::is_block_function(*op.callee) && !limits_.block && (!limits_.keep_custom || function.from_library)) return;
+      if (ir::is_block_function(*op.callee) && !limits_.block && (!limits_.keep_custom || function.from_library))
+        return;
       // A program's own gradient belongs to the call: without the call there would be nothing to hang it on.
       if (limits_.keep_custom && (op.callee->gradient || op.callee->replay)) return;
       std::size_t size = size_of(*op.callee);

@@ -146,7 +146,8 @@ void Fibers::prepare(int number) noexcept {
   words[1] = reinterpret_cast<void*>(&Fibers::enter);  // x20
   words[11] = reinterpret_cast<void*>(&weft_begin_stack);
 #else
-  constexpr std::size_t kWords = 8;  // six registers, where to return to, and one that keeps calls aligned
+  // Six registers, where to return to, and two more: at the call in weft_begin_stack the stack is a multiple of 16.
+  constexpr std::size_t kWords = 9;
   void** const words = reinterpret_cast<void**>(top) - kWords;
   std::memset(words, 0, kWords * sizeof(void*));
   words[3] = reinterpret_cast<void*>(&Fibers::enter);  // r12

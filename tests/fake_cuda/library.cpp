@@ -54,7 +54,10 @@ struct Shared {
   Shared() {
     OpenedDriver opened = open();
     table = opened.table;
-    state().version = number_of("WEFT_FAKE_CUDA_VERSION", state().version);
+    // What runs is PTX, so it is older than an assembler that may be linked in, whose machine code nothing runs here.
+    constexpr int kOlder = 12080;
+    state().version =
+        number_of("WEFT_FAKE_CUDA_VERSION", number_of("WEFT_FAKE_CUDA_RUNS", 0) ? kOlder : state().version);
     state().devices = number_of("WEFT_FAKE_CUDA_DEVICES", state().devices);
     fail_at = number_of("WEFT_FAKE_CUDA_FAIL_AT", 0);
     code = number_of("WEFT_FAKE_CUDA_CODE", 999);

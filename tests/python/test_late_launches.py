@@ -23,7 +23,6 @@ def run(program, *arguments, cache) -> subprocess.CompletedProcess:
         "LD_LIBRARY_PATH": path,
         "CUDA_VISIBLE_DEVICES": "",
         "WEFT_FAKE_CUDA_RUNS": "1",
-        "WEFT_FAKE_CUDA_VERSION": "12080",  # older than an assembler that is linked in: what that makes nothing runs here
         "WARP_CACHE_PATH": str(cache),
     }
     command = [sys.executable, f"{HERE}/{program}.py", *map(str, arguments)]

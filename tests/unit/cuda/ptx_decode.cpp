@@ -234,7 +234,8 @@ class Decoder {
       from = dot + 1;
     }
     const std::vector<std::string> operands = ptx_parts(rest.substr(space));
-    for (const auto find : {find_control, find_memory, find_copy, find_comparison, find_conversion, find_arithmetic, find_texture})
+    for (const auto find :
+         {find_control, find_memory, find_copy, find_comparison, find_conversion, find_arithmetic, find_texture})
       if (!i.act) i.act = find(name, i);
     if (i.act)
       add_operands(i, name, operands);

@@ -189,21 +189,13 @@ def to_jax(warp_array: array) -> Any:
     jax = import_jax()
     if not isinstance(warp_array, array):
         raise TypeError(f"to_jax takes an array of this package, not {type(warp_array).__name__}")
+    if warp_array._read_only:
+        warp_array = _unguarded(warp_array)
     if warp_array._place < 0 and warp_array._element.scalar in _SAME_IN_JAX:
         short = _host.short_way()
         if short is not None:
-            return short(_capsule(warp_array))
-    try:
-        return jax.dlpack.from_dlpack(warp_array)
-    except BufferError:
-        return jax.dlpack.from_dlpack(_unguarded(warp_array))
-
-
-def _capsule(warp_array: array) -> Any:
-    try:
-        return warp_array.__dlpack__()
-    except BufferError:
-        return _unguarded(warp_array).__dlpack__()
+            return short(warp_array.__dlpack__())
+    return jax.dlpack.from_dlpack(warp_array)
 
 
 def _unguarded(warp_array: array) -> array:
