@@ -65,7 +65,15 @@ class Unroller {
     const std::size_t most = trips.count <= kFew ? limits_.max_ops_of_few : limits_.max_ops;
     if (trips.count > limits_.max_trips || trips.count * body_size > most) return false;
     if (trips.count > kShort && walks_large_local(*op.regions[0])) return false;
+    if (has_block_function(*op.regions[0])) return false;
     return grown_ + (trips.count - 1) * body_size <= limits_.growth && !makes_large_local(*op.regions[0]);
+  }
+
+  /// A call that the code generator writes out, hundreds of instructions each time; and passes/load_ahead wants the loop.
+  static bool has_block_function(const Region& body) {
+    bool any = false;
+    ir::walk(body, [&](const Op& op) { any = any || (op.code == OpCode::call && ir::is_block_function(*op.callee)); });
+    return any;
   }
 
   /// Private memory that stays memory: the code generator makes vectors of loops along it, and finds fewer of them in copies.

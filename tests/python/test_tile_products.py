@@ -53,3 +53,16 @@ def test_sums_stay_in_registers(tmp_path, dtype, sm):
     assert ".local" not in ptx
     assert ("cp.async" in ptx) == (sm >= 80) and ("mma.sync" in ptx) == (sm >= 80 and dtype != "float")
     assert "16384" in ptx if dtype != "float" else "32768" in ptx  # bytes: each tile twice, and no others
+
+
+@pytest.mark.skipif("WEFTC" not in os.environ, reason="the compiler's path is not given (WEFTC)")
+@pytest.mark.parametrize("dtype", ["float", "wp.float16"])
+def test_loops_of_products_stay_loops(tmp_path, dtype):
+    """Eight turns that are known are as much code as turns that are not: a product is hundreds of instructions."""
+    lengths = []
+    for turns in ("0, a.shape[1] // 32", "8"):
+        program = tmp_path / "gemm.py"
+        program.write_text(LOOP.format(dtype=dtype).replace("0, a.shape[1] // 32", turns))
+        weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", "sm_90", "--block-dim", "128", "--rank", "3"]
+        lengths.append(len(subprocess.run(weftc, capture_output=True, text=True, check=True).stdout.splitlines()))
+    assert lengths[1] < 1.2 * lengths[0]
