@@ -17,7 +17,7 @@ Questions::~Questions() {
 }
 
 void Questions::ask() noexcept {
-  if (!interrupted_ || std::this_thread::get_id() != caller_) return;
+  if (!interrupted_ || stopped() || std::this_thread::get_id() != caller_) return;
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   if (next_ != Clock::time_point{} && interrupted_(state_)) context_.stop.store(1, std::memory_order_relaxed);

@@ -21,7 +21,7 @@ class Questions {
 
   /// Somebody wants to be asked.
   bool wanted() const noexcept { return interrupted_ != nullptr; }
-  /// Asks if it is time, on the thread that called; nothing on other threads. Sets the context's `stop` for a yes.
+  /// Asks if it is time, on the thread that called, and until it was told to stop; nothing on other threads. Sets the context's `stop` for a yes.
   void ask() noexcept;
   bool stopped() const noexcept { return context_.stop.load(std::memory_order_relaxed) != 0; }
 
