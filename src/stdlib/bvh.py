@@ -239,6 +239,41 @@ def _face_boxes_met(query: _TreeQuery, blocks, at: uint32, limit: float):
     )
 
 
+def _entry_met(query: _TreeQuery, rows, numbers, of_faces: bool, place: uint32, limit: float):
+    # The number of what stands at a place of a leaf with single entries, if the query meets its box; else -1.
+    row = (place >> uint32(2)) * where(of_faces, uint32(3), uint32(2))
+    low = rows[row]
+    high = rows[row + uint32(1)]
+    if of_faces:
+        third = rows[row + uint32(2)]
+        first = low
+        low = _least_of(first, high, third)
+        high = _greatest_of(first, high, third)
+    found = -1
+    if _box_met(query, low[0], low[1], low[2], high[0], high[1], high[2], limit) != uint32(0):
+        found = numbers[row][3]
+    return found
+
+
+def _child_met(query: _TreeQuery, planes, first: uint32, second: uint32, node: uint32, slot: uint32, limit: float):
+    # The word of the next of a node's two children that the query meets, 0 for none, and the slot behind it.
+    row = node * uint32(4)
+    p = planes[row]
+    q = planes[row + uint32(1)]
+    r = planes[row + uint32(2)]
+    word = uint32(0)
+    after = slot
+    if after == uint32(0):
+        after = uint32(1)
+        if _box_met(query, p[0], p[2], q[0], q[2], r[0], r[2], limit) != uint32(0):
+            word = first
+    if word == uint32(0) and after == uint32(1):
+        after = uint32(2)
+        if _box_met(query, p[1], p[3], q[1], q[3], r[1], r[3], limit) != uint32(0):
+            word = second
+    return word, after
+
+
 @lanewise
 def _tree_step_narrow(query: _TreeQuery, limit: float):
     # The same with two children a node and single entries in leaves.
@@ -256,34 +291,12 @@ def _tree_step_narrow(query: _TreeQuery, limit: float):
     going = True
     while going:
         if place < end:
-            entry = place >> uint32(2)
-            row = entry * where(of_faces, uint32(3), uint32(2))
+            found = _entry_met(query, rows, numbers, of_faces, place, limit)
             place += uint32(4)
-            low = rows[row]
-            high = rows[row + uint32(1)]
-            if of_faces:
-                third = rows[row + uint32(2)]
-                first = low
-                low = _least_of(first, high, third)
-                high = _greatest_of(first, high, third)
-            if _box_met(query, low[0], low[1], low[2], high[0], high[1], high[2], limit) != uint32(0):
-                found = numbers[row][3]
-                going = found < 0
+            going = found < 0
         else:
-            row = node * uint32(4)
-            p = planes[row]
-            q = planes[row + uint32(1)]
-            r = planes[row + uint32(2)]
-            tail = words[row + uint32(3)]
-            word = uint32(0)
-            if slot == uint32(0):
-                slot = uint32(1)
-                if _box_met(query, p[0], p[2], q[0], q[2], r[0], r[2], limit) != uint32(0):
-                    word = tail[0]
-            if word == uint32(0) and slot == uint32(1):
-                slot = uint32(2)
-                if _box_met(query, p[1], p[3], q[1], q[3], r[1], r[3], limit) != uint32(0):
-                    word = tail[1]
+            tail = words[node * uint32(4) + uint32(3)]
+            word, slot = _child_met(query, planes, tail[0], tail[1], node, slot, limit)
             if word != uint32(0):
                 if (word & _LEAF) != uint32(0):
                     place = (word & uint32(0x0FFFFFFF)) << uint32(2)

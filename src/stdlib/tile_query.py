@@ -66,34 +66,12 @@ def _tree_step_shared(query: _TreeQuery, depth: uint32, count: uint32, levels: u
     going = True
     while going:
         if place < end:
-            entry = place >> uint32(2)
-            row = entry * where(of_faces, uint32(3), uint32(2))
+            found = _entry_met(query, rows, numbers, of_faces, place, inf)
             place += uint32(4)
-            low = rows[row]
-            high = rows[row + uint32(1)]
-            if of_faces:
-                third = rows[row + uint32(2)]
-                first = low
-                low = _least_of(first, high, third)
-                high = _greatest_of(first, high, third)
-            if _box_met(query, low[0], low[1], low[2], high[0], high[1], high[2], inf) != uint32(0):
-                found = numbers[row][3]
-                going = found < 0
+            going = found < 0
         else:
-            row = node * uint32(4)
-            p = planes[row]
-            q = planes[row + uint32(1)]
-            r = planes[row + uint32(2)]
-            tail = words[row + uint32(3)]
-            word = uint32(0)
-            if slot == uint32(0):
-                slot = uint32(1)
-                if _box_met(query, p[0], p[2], q[0], q[2], r[0], r[2], inf) != uint32(0):
-                    word = tail[0]
-            if word == uint32(0) and slot == uint32(1):
-                slot = uint32(2)
-                if _box_met(query, p[1], p[3], q[1], q[3], r[1], r[3], inf) != uint32(0):
-                    word = tail[1]
+            tail = words[node * uint32(4) + uint32(3)]
+            word, slot = _child_met(query, planes, tail[0], tail[1], node, slot, inf)
             if word != uint32(0):
                 leaf = (word & _LEAF) != uint32(0)
                 mine = True
