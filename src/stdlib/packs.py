@@ -163,6 +163,10 @@ def _slab(plane, o, rate):
     return (plane - type(plane)(o)) * rate
 
 
+def _far_slab(plane, o, rate):
+    return _fma(plane - type(plane)(o), type(plane)(rate), type(plane)(abs(rate) * 1.0e-17))
+
+
 def _box_entry(near_x, near_y, near_z, o, rate):
     # Where a ray comes in, at least 0.
     x = _slab(near_x, o[0], rate[0])
@@ -172,15 +176,16 @@ def _box_entry(near_x, near_y, near_z, o, rate):
 
 
 def _box_exit(far_x, far_y, far_z, o, rate, limit):
-    # Where it is out again, at most the limit; a bit further.
-    x = _slab(far_x, o[0], rate[0])
-    y = _slab(far_y, o[1], rate[1])
-    z = _slab(far_z, o[2], rate[2])
+    # Where it is out again, at most the limit; a bit further. A plane that the ray runs in is left far away, not at once: a
+    # ray along an axis meets what lies in its box's last plane.
+    x = _far_slab(far_x, o[0], rate[0])
+    y = _far_slab(far_y, o[1], rate[1])
+    z = _far_slab(far_z, o[2], rate[2])
     return _least(_least(x, y), _least(z, type(x)(limit))) * _CLEARANCE
 
 
 def _ray_rate(d):
-    # 1 / d, kept finite: planes that a ray runs along are far away, or met at once.
+    # 1 / d, kept finite: planes that a ray runs along are far away, or met at once (_box_exit has a word on leaving).
     along = abs(d) < 1.0e-37
     return where(along, where(d < 0.0, float32(-1.0e37), float32(1.0e37)), 1.0 / where(along, float32(1.0), d))
 

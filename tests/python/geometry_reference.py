@@ -45,7 +45,7 @@ def box_range(low, high, start, rate):
     """Where a ray comes into boxes and leaves them; axes last."""
     back = rate < 0
     near = (np.where(back, high, low) - start) * rate
-    far = (np.where(back, low, high) - start) * rate
+    far = fma(np.where(back, low, high) - start, rate, np.abs(rate) * F(1e-17))
     return np.maximum(near.max(-1), F(0)), far.min(-1)
 
 

@@ -262,3 +262,31 @@ def test_gradients(device: wp.Device) -> None:
                 want_p[corner, k] += slope(p64, (corner, k), i)
     for got, want in ((s.grad, want_s), (d.grad, want_d), (held.grad, want_p)):
         np.testing.assert_allclose(got.numpy(), want, rtol=2e-3, atol=2e-3)
+
+
+@wp.kernel
+def depths(mesh: wp.uint64, starts: wp.array(dtype=wp.vec3), dir: wp.vec3, out: wp.array(dtype=float)):
+    i = wp.tid()
+    query = wp.mesh_query_ray(mesh, starts[i], dir, 1.0e6)
+    out[i] = -1.0
+    if query.result:
+        out[i] = query.t
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_rays_along_an_axis_meet_the_rim(device, axis, sign):
+    """A grid seen along an axis at its own vertices: those of the last row and column lie in the last planes of all boxes."""
+    n = 6
+    flat = np.stack(np.meshgrid(np.linspace(-1, 1, n), np.linspace(0, 3, n)), axis=-1).reshape(-1, 2).astype(np.float32)
+    points = np.insert(flat, axis, 0.25 * flat[:, 0] + 7.0, axis=1).astype(np.float32)
+    at = (np.arange(n - 1)[:, None] * n + np.arange(n - 1)).ravel()
+    faces = np.stack([at, at + 1, at + n + 1, at, at + n + 1, at + n], axis=1).ravel()
+    mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device=device), wp.array(faces, dtype=int, device=device))
+    starts = points.copy()
+    starts[:, axis] = 7.0 - 5.0 * sign
+    dir = np.zeros(3, dtype=np.float32)
+    dir[axis] = sign
+    out = wp.zeros(len(points), device=device)
+    wp.launch(depths, len(points), [mesh.id, wp.array(starts, dtype=wp.vec3, device=device), wp.vec3(*dir), out], device=device)
+    np.testing.assert_allclose(out.numpy(), (points[:, axis] - starts[:, axis]) * sign, rtol=1e-6)
