@@ -140,3 +140,17 @@ def test_whose_option_keeps_a_tape_from_going_back(device: wp.Device, capfd: pyt
         tape.backward(grads={y: wp.ones(2, dtype=float)})
         heard = capfd.readouterr()
         assert f"{said} the option 'enable_backward=False'" in heard.out + heard.err
+
+
+@wp.kernel(fast_math=True)
+def what_is_infinite(x: wp.array(dtype=float), out: wp.array(dtype=int)):
+    i = wp.tid()
+    if not wp.isinf(x[i]) and not wp.isnan(x[i]):
+        out[i] = 1
+
+
+def test_infinite_numbers_stay_so_with_fast_math(device):
+    out = wp.zeros(4, dtype=int, device=device)
+    values = wp.array([1.0, float("inf"), float("-inf"), float("nan")], dtype=float, device=device)
+    wp.launch(what_is_infinite, 4, [values, out], device=device)
+    assert out.numpy().tolist() == [1, 0, 0, 0]

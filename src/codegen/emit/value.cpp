@@ -20,7 +20,13 @@ Emitter::Emitter(CodeUnit& unit, llvm::Function* into, const ir::Function& funct
       shapes_(shapes),
       values_(function.value_count) {
   // Only on request: without flags LLVM may neither reorder nor fuse, and every lane count gives the same bits.
-  if (unit.options.fast_math) b.setFastMathFlags(llvm::FastMathFlags::getFast());
+  if (unit.options.fast_math) {
+    // But what is infinite or no number stays so: programs ask for it (isinf of a stiffness that means a hard constraint).
+    llvm::FastMathFlags flags = llvm::FastMathFlags::getFast();
+    flags.setNoInfs(false);
+    flags.setNoNaNs(false);
+    b.setFastMathFlags(flags);
+  }
   if (unit.lines) b.SetCurrentDebugLocation(unit.lines->at(*into, function.loc));
 }
 
