@@ -208,6 +208,8 @@ llvm::Value* Emitter::float_arith(OpCode code, ScalarKind kind, llvm::ArrayRef<l
     case OpCode::round: return intrinsic(llvm::Intrinsic::round);
     case OpCode::rint: return intrinsic(llvm::Intrinsic::rint);
     case OpCode::sqrt:
+      if (unit.options.fast_math)
+        if (llvm::Value* own = unit.hooks->elementary(*this, code, kind, operands)) return own;
       if (llvm::Value* root = plain_roots ? unit.hooks->root_in_loop(*this, x) : nullptr) return root;
       return intrinsic(llvm::Intrinsic::sqrt);
     WEFT_CASES(WEFT_MATH_OPS) return call_math(code, kind, operands);

@@ -28,6 +28,7 @@ bool has_approximation(OpCode code) {
     case OpCode::log:
     case OpCode::log2:
     case OpCode::log10:
+    case OpCode::sqrt:
     case OpCode::pow: return true;
     default: return false;  // safe: computed as everywhere else
   }
@@ -52,6 +53,7 @@ llvm::Value* approximate(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> o
   switch (code) {
     case OpCode::sin: return sin(x);
     case OpCode::cos: return cos(x);
+    case OpCode::sqrt: return unary(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, x);
     case OpCode::tan: return b.CreateFDiv(sin(x), cos(x));
     case OpCode::exp: return exp2(b.CreateFMul(x, number(kLog2E)));
     case OpCode::exp2: return exp2(x);
