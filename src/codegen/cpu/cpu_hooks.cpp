@@ -47,7 +47,7 @@ void CpuHooks::describe(Emitted& kernel) const {
 }
 
 void CpuHooks::block_function(Emitter&, const ir::Op&) const {
-  WEFT_UNREACHABLE("only blocks of several threads have them");
+  WEFT_UNREACHABLE("passes/inline_calls puts their bodies in place");
 }
 
 llvm::Value* CpuHooks::texture(Emitter&, const ir::Op&, llvm::ArrayRef<llvm::Value*>) const {
