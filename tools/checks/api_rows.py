@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
-import importlib
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +54,8 @@ def _samples(wp: Any) -> dict[str, Any]:
         "warp.array": lambda: wp.zeros(1),
         "warp.Device": wp.get_device,
         "warp.Tape": wp.Tape,
+        "warp.Mesh": lambda: wp.Mesh(wp.zeros(3, dtype=wp.vec3), wp.array([0, 1, 2], dtype=int)),
+        "warp.Bvh": lambda: wp.Bvh(wp.zeros(1, dtype=wp.vec3), wp.ones(1, dtype=wp.vec3)),
     }
 
 
@@ -69,7 +71,7 @@ def find(row: Row) -> Any:
         except TypeError:
             return MISSING
     if row.kind == "script":
-        return MISSING
+        return importlib.util.find_spec(row.name.split()[-1]) or MISSING
     owner, _, last = row.name.rpartition(".")
     found: Any = wp
     for part in row.name.split(".")[1:-1]:

@@ -52,6 +52,24 @@ class MeshAdjacency:
             raise ValueError(f"there are {len(corners)} triangles, not {num_tris}")
         self.edges: dict[tuple[int, int], MeshEdge] = _edges_of(corners[:num_tris])
 
+    def add_edge(self, i0: int, i1: int, o: int, f: int) -> None:
+        """Adds what one face says of one of its edges.
+
+        Args:
+            i0: the vertex where the edge begins, as the face goes round.
+            i1: the vertex where it ends.
+            o: the vertex opposite of it.
+            f: the face.
+        """
+        key = (min(i0, i1), max(i0, i1))
+        edge = self.edges.get(key)
+        if edge is None:
+            self.edges[key] = MeshEdge(i0, i1, o, -1, f, -1)
+        elif edge.f1 == -1:
+            edge.o1, edge.f1 = o, f
+        else:
+            print("Detected non-manifold edge")
+
 
 def _edges_of(corners: np.ndarray) -> dict[tuple[int, int], MeshEdge]:
     if not len(corners):

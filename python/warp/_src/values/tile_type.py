@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from warp._src.values.annotation_unions import InUnions
+from warp._src.values.types import type_handle
 
 __all__ = ["tile", "tile_stack"]
 
@@ -40,6 +42,20 @@ class tile(InUnions):
         shape = given[1] if len(given) == 2 and isinstance(given[1], tuple) else given[1:]
         return cls(given[0], shape or None)
 
+    def size_in_bytes(self) -> int:
+        """What its elements take together."""
+        return math.prod(self._known_shape()) * type_handle(self.dtype).size
+
+    def ctype(self) -> str:
+        """Its type in words: how elements lie, what they are, how many along each dimension."""
+        extents = ", ".join(map(str, self._known_shape()))
+        return f"tile_{self.storage}<{type_handle(self.dtype)}, {extents}>"
+
+    def _known_shape(self) -> tuple[int, ...]:
+        if not self.shape or Any in self.shape or self.dtype is Any:
+            raise RuntimeError(f"{self} is open: its element type or an extent may be anything")
+        return self.shape
+
     @property
     def ndim(self) -> int:
         """How many dimensions it has; 0 if that is open."""
@@ -66,6 +82,15 @@ class tile_stack(InUnions):
         if isinstance(capacity, bool) or not hasattr(capacity, "__index__") or capacity < 1:
             raise ValueError(f"capacity is a positive integer, not {capacity!r}")
         self.capacity, self.dtype = int(capacity), dtype
+
+    def size_in_bytes(self) -> int:
+        """What its elements and their count take together."""
+        size = type_handle(self.dtype).size
+        return -(-(4 + self.capacity * size) // 16) * 16
+
+    def ctype(self) -> str:
+        """Its type in words: what its elements are, and how many it has room for."""
+        return f"tile_stack<{type_handle(self.dtype)}, {self.capacity}>"
 
     def __repr__(self) -> str:
         return f"tile_stack(capacity={self.capacity}, dtype={getattr(self.dtype, '__name__', self.dtype)})"

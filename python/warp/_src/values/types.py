@@ -357,9 +357,19 @@ def type_is_array(t: Any) -> _python.bool:
     return isinstance(t, _weft.Array) or (isinstance(t, type) and issubclass(t, _weft.Array)) or _kind(t) == "array"
 
 
+def type_is_tile(t: Any) -> _python.bool:
+    """Whether a type is that of tiles."""
+    return isinstance(t, type) and getattr(t, "_wp_tile_", None) == "tile"
+
+
 def type_is_value(t: Any) -> _python.bool:
     """Whether values of a type are copied into kernels: scalars and composites."""
     return _kind(t) in ("scalar", "vec", "mat", "quat", "transform")
+
+
+def is_tile(x: Any) -> _python.bool:
+    """Whether an object describes a tile: an element type and a shape."""
+    return not isinstance(x, type) and getattr(x, "_wp_tile_", None) == "tile"
 
 
 def is_int(x: Any) -> _python.bool:

@@ -1,0 +1,1 @@
+"""Optimisers: steps along gradients, and solvers of linear systems."""

@@ -1,0 +1,3 @@
+"""`warp.optim.sgd`: where programs import SGD from."""
+
+from warp._src.optim.sgd import SGD as SGD
