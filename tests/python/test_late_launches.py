@@ -31,7 +31,7 @@ def run(program, *arguments, cache) -> subprocess.CompletedProcess:
     return done
 
 
-PROGRAMS = ["both", "queue", "errors", "threads", "fork", "leave", "ahead", "elsewhere", "others", "meanings", "statics", "contention"]
+PROGRAMS = ["both", "queue", "errors", "threads", "fork", "leave", "ahead", "elsewhere", "others", "meanings", "statics", "contention", "addresses", "blocks"]
 
 
 @pytest.mark.parametrize("what", PROGRAMS)
