@@ -2,6 +2,7 @@
 // called often (making, indexing) without detours; keywords and conversions are Python's business.
 #include <cstring>
 
+#include "bind/array_addresses.h"
 #include "bind/array_buffer.h"
 #include "bind/array_makers.h"
 #include "bind/bind.h"
@@ -11,7 +12,6 @@
 #include "bind/tape.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
-#include "runtime/late_work.h"
 #include "support/hot.h"
 
 namespace weft::bind {
@@ -397,8 +397,6 @@ int memory_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(memory_buffer)}, {0, nullptr}};
 
-nb::object bytes_or_none(std::uintptr_t address) { return address ? nb::object(nb::int_(address)) : nb::none(); }
-
 }  // namespace
 
 nb::object memory_of(const runtime::Array& array) { return nb::cast(Memory{array}); }
@@ -544,18 +542,6 @@ void register_arrays(nb::module_& m) {
       .def_prop_ro("_valid", [](const ArrayObject& a) { return a.array.is_valid(); })
       .def_prop_ro("_read_only", [](const ArrayObject& a) { return a.read_only; })
       .def_prop_ro("_has_grad", [](const ArrayObject& a) { return a.array.is_valid() && a.array.has_grad(); })
-      .def_prop_ro("_grad_ptr",
-                   [](const ArrayObject& a) {
-                     if (valid(a).has_grad()) runtime::LateWork::expose(a.array.grad());
-                     return reinterpret_cast<std::uintptr_t>(a.array.desc().grad);
-                   })
-      .def_prop_ro("ptr",
-                   attribute("ptr",
-                             [](const runtime::Array& a) {
-                               runtime::LateWork::expose(a);
-                               return bytes_or_none(a.size() ? reinterpret_cast<std::uintptr_t>(a.data()) : 0);
-                             }),
-                   "Address of the first element; None when there are no elements.")
       .def_prop_ro("shape",
                    attribute("shape", [](const runtime::Array& a) { return to_tuple(a.desc().shape, a.desc().ndim); }),
                    "Extents of the dimensions.")
@@ -589,6 +575,7 @@ void register_arrays(nb::module_& m) {
       nb::arg("cls"), nb::arg("element"), nb::arg("shape"), nb::arg("zero"), nb::arg("requires_grad"),
       nb::arg("place") = kOnCpu, "A new array of a class derived from Array, its __init__ left out.");
   register_array_makers(m);
+  register_array_addresses(m, cls);
 }
 
 WEFT_HOT nb::object new_array(nb::handle cls, runtime::Array array, bool read_only) {

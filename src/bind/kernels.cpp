@@ -170,10 +170,13 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
   return with_block();
 }
 
-/// The code of a kernel without generic parameters on a GPU.
-const cuda::KernelCode& gpu_code(PythonKernel& kernel, int place) {
+/// What `ask` says of the code of a kernel without generic parameters on a GPU. Work that waits has nothing to do with it.
+template <class Ask>
+auto ask_gpu_code(PythonKernel& kernel, int place, const Ask& ask) {
   const auto rank = std::size_t(sema::scan(*kernel.decl().def).tid_names);
-  return *build(kernel, {}, rank, place).binary->gpu();
+  const cuda::KernelCode& code = *build(kernel, {}, rank, place).binary->gpu();
+  const runtime::LateWork::Apart apart;  // not before: a build may run the program's own code
+  return ask(code);
 }
 
 /// The device of the last build: the next kernels will probably run there, too.
@@ -493,18 +496,22 @@ void register_kernels(nb::module_& m) {
       .def(
           "cuda_properties",
           [](PythonKernel& k, int place) {
-            const cuda::KernelCode& code = gpu_code(k, place);
-            return std::pair(code.registers(), code.local_bytes());
+            return ask_gpu_code(
+                k, place, [](const cuda::KernelCode& code) { return std::pair(code.registers(), code.local_bytes()); });
           },
           nb::arg("place"), "Registers and bytes of local memory per thread.")
       .def(
-          "cuda_best_block", [](PythonKernel& k, int place) { return gpu_code(k, place).best_block(); },
+          "cuda_best_block",
+          [](PythonKernel& k, int place) {
+            return ask_gpu_code(k, place, [](const cuda::KernelCode& code) { return code.best_block(); });
+          },
           nb::arg("place"), "The block size that fills the device best, and how many blocks that takes.")
       .def(
           "cuda_largest_cluster",
           [](PythonKernel& k, int place, int block_dim, unsigned shared_bytes) {
-            const cuda::KernelCode& code = gpu_code(k, place);
-            return code.largest_cluster(block_dim > 0 ? block_dim : std::min(code.max_threads(), 256), shared_bytes);
+            return ask_gpu_code(k, place, [&](const cuda::KernelCode& code) {
+              return code.largest_cluster(block_dim > 0 ? block_dim : std::min(code.max_threads(), 256), shared_bytes);
+            });
           },
           nb::arg("place"), nb::arg("block_dim"), nb::arg("shared_bytes"), "The most blocks that can form a cluster.")
       .def("build_ahead", &build_ahead,

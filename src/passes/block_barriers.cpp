@@ -297,10 +297,23 @@ class Barriers {
 
 namespace {
 
+/// The thread's number in a block of a grid with one dimension, as programs write it: `tid % block_dim`.
+bool is_number_in_block(const Op& op, const ir::Form& form) {
+  if (op.code != OpCode::rem || form.rank != 1 || !op.operand(1)->is_constant()) return false;
+  const Value* number = op.operand(0);
+  return op.operand(1)->as_int() == form.block && number->kind == ir::ValueKind::result &&
+         number->op->code == OpCode::tid;
+}
+
 /// Whether a number is made of the thread's own, and of nothing that could make it the same again.
 bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::Uniformity& shapes, int depth = 0) {
   if (v->is_constant() || depth > 16 || v->kind != ir::ValueKind::result || shapes.uniform(v)) return false;
   const Op& op = *v->op;
+  if (!form.rows) {
+    // Such blocks may be anything: a number divided by their size can be the same for all of them.
+    if (is_number_in_block(op, form)) return true;
+    if (op.code == OpCode::thread || op.code == OpCode::tid) return false;
+  }
   if (op.code == OpCode::block_thread || op.code == OpCode::thread) return true;
   if (op.code == OpCode::tid) return !form.rows || op.imm == form.rank - 1;
   switch (ir::class_of(op.code)) {
@@ -322,8 +335,7 @@ bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::U
 }  // namespace
 
 Parting find_parting(const ir::Function& kernel) {
-  // Blocks that are not rows may be anything: a number divided by their size can be the same for all of them.
-  if (kernel.form.block <= 1 || !kernel.form.rows) return {};
+  if (kernel.form.block <= 1) return {};
   const analysis::LaneEntry entry = entry_of(kernel.form);
   const analysis::Uniformity shapes(kernel, entry);
   Parting found;

@@ -364,6 +364,17 @@ Array Array::reinterpret(const Type* element, Shape shape, Shape strides) const 
   view.grad_owner_ = grad_owner_;
   view.foreign_ = foreign_;
   view.grad_foreign_ = grad_foreign_;
+  view.laid_over_ = laid_over_;
+  return view;
+}
+
+Array Array::lay_over(const Type* element, Shape shape, Shape strides) const {
+  if (!is_valid() || !holds_own_memory()) return {};
+  Array view = wrap(element, shape, {.data = desc_.data, .strides = strides, .owner = owner_, .space = space_});
+  const ByteRange mine = range(), its = view.range();
+  if (its.lo < mine.lo || its.hi > mine.hi) return {};
+  view.block_ = block_;
+  view.laid_over_ = true;
   return view;
 }
 

@@ -104,8 +104,10 @@ class Array {
 
   /// The memory that was allocated, of which this array may be a view; of foreign memory, what was wrapped.
   ByteRange block() const { return block_; }
-  /// Whether the memory was made by somebody else (wrap).
+  /// Whether the memory was made by somebody else (wrap), as far as the program says.
   bool is_foreign() const { return foreign_; }
+  /// Whether the array holds memory of this library's: it lives as long as the array does, whoever else lets it go.
+  bool holds_own_memory() const { return !foreign_ || laid_over_; }
   bool has_grad() const { return desc_.grad != nullptr; }
   /// Adds a zeroed gradient if there is none (views made before do not see it), or drops it.
   void set_requires_grad(bool on);
@@ -128,6 +130,9 @@ class Array {
   /// within it.
   Array reinterpret(const Type* element, Shape shape, Shape strides) const;
   Array reshape(Dims shape) const { return reshape(Shape(shape.begin(), shape.size())); }
+  /// What wrap() would make of this array's address, without a gradient; it also holds the memory. Invalid if it would not stay
+  /// within this array, or this one holds no memory of the library's.
+  Array lay_over(const Type* element, Shape shape, Shape strides) const;
 
   /// A contiguous duplicate of the data (and of the gradient, where there is one) in the same space.
   Array copy() const;
@@ -150,6 +155,7 @@ class Array {
   std::shared_ptr<void> grad_owner_;
   ByteRange block_;
   bool foreign_ = false, grad_foreign_ = false;
+  bool laid_over_ = false;  // foreign in name only
 };
 
 }  // namespace weft::runtime

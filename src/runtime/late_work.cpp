@@ -216,7 +216,7 @@ void LateWork::set_waiter(void (*how)(const std::function<void()>& wait)) noexce
 }
 
 bool LateWork::is_private(const Array& array) {
-  if (!array.is_valid() || array.on_host() || array.is_foreign()) return false;
+  if (!array.is_valid() || array.on_host() || !array.holds_own_memory()) return false;
   if (exposed_blocks.load(std::memory_order_acquire) == 0) return true;
   Queue& all = queue();
   const std::lock_guard lock(all.mutex);

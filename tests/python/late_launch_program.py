@@ -138,6 +138,75 @@ def queue() -> None:
         assert y.numpy().tolist() == [0.0] * 8 and not waiting()
 
 
+def addresses() -> None:
+    """Addresses that are compared, or that an array is laid over, are told to nobody; all others are."""
+    always()
+
+    def launches(number: int, *arrays: wp.array) -> bool:
+        """Whether a launch with them waits."""
+        wp.synchronize()
+        wp.launch(make(number), dim=8, inputs=[arrays[0]], outputs=[arrays[-1]])
+        return waiting()
+
+    def lay(make_array, array: wp.array) -> wp.array:
+        return make_array(ptr=array.ptr, dtype=float, shape=8)
+
+    with wp.ScopedDevice(DEVICE):
+        x, y = wp.full(8, 1.0, dtype=float), wp.zeros(8, dtype=float)
+        assert not x.ptr == y.ptr and x.ptr != y.ptr
+        if x.ptr is None or y.ptr == None:  # noqa: E711
+            raise AssertionError
+        assert launches(4000, x, y)
+        pairs = wp.array(
+            ptr=y.ptr,
+            dtype=wp.vec2,
+            shape=(2, 2),
+            copy=False,
+        )
+        over, ends = wp.array(ptr=x.ptr, dtype=float, shape=8, strides=(4,)), wp.array(ptr=x.ptr, dtype=float, shape=9)
+        assert not launches(4001, over, y)  # an array beyond the end is made of a told address
+        x = wp.full(8, 1.0, dtype=float)
+        over = wp.array(ptr=x.ptr, dtype=float, shape=8)
+        del x, ends
+        wp.launch(make(4002), dim=8, inputs=[over], outputs=[y])
+        assert waiting()
+        other = wp.full(8, 5.0, dtype=float)  # not in the memory of `x`, which `over` holds
+        assert launches(4003, over, y)
+        weights = sum(4000 + k + 0.5 for k in range(4))
+        assert np.allclose(pairs.numpy().ravel(), np.sin(np.float32(1.0)) * weights, rtol=1e-5)
+        assert _weft.is_foreign(over) and other.numpy().tolist() == [5.0] * 8
+        kept = [
+            lambda a: a.ptr + 0,
+            lambda a: [a.ptr == wp.zeros(1).ptr, a.ptr][1],
+            lambda a: lay(wp.array, a),  # what a variable holds may be anything
+            lambda a: getattr(a, "ptr"),
+            lambda a: wp.array(ptr=(p := a.ptr), dtype=float, shape=8) and p,
+            lambda a: eval("a.ptr == a.ptr", {"a": a}),  # no text
+            lambda a: a.ptr == max(0, 1),
+            lambda a: dict(ptr=a.ptr),
+        ]
+        for number, keep in enumerate(kept):
+            z = wp.zeros(8, dtype=float)
+            keep(z)
+            assert not launches(4010 + number, z, y), number
+        free = wp.zeros(8, dtype=float)
+        wp.synchronize()
+        wp.launch(make(4040), dim=8, inputs=[free], outputs=[free])
+        assert waiting() and wp.array(ptr=free.ptr, dtype=int, shape=8) and waiting()
+
+
+def blocks() -> None:
+    """Who asks for the best block of a kernel waits for its code, not for what waits."""
+    always()
+    with wp.ScopedDevice(DEVICE):
+        x, y = wp.zeros(8, dtype=float), wp.zeros(8, dtype=float)
+        for k in range(10):
+            wp.launch(make(4100 + k), dim=8, inputs=[x], outputs=[y])
+        before, asked = _weft.late_waits(), make(4120)
+        assert wp.get_suggested_block_size(asked)[0] > 0 and wp.get_cuda_kernel_properties(asked)
+        assert _weft.late_waits() == before
+
+
 def errors() -> None:
     """A mistake is told by the launch that makes it; what LLVM and the driver refuse, by whoever waits next."""
     always()
@@ -418,7 +487,7 @@ def leave_failing() -> None:
         wp.launch(make(3501), dim=16, inputs=[x], outputs=[y])
 
 
-PROGRAMS = (both, queue, errors, threads, fork, leave, ahead, elsewhere, others, meanings, statics, contention, leave_failing)
+PROGRAMS = (both, queue, errors, threads, fork, leave, ahead, elsewhere, others, meanings, statics, contention, addresses, blocks, leave_failing)
 
 if __name__ == "__main__":
     {program.__name__: program for program in PROGRAMS}[sys.argv[1]]()

@@ -64,6 +64,30 @@ def test_too_many_threads():
             wp.launch_tiled(kernel, dim=[2], inputs=[out], block_dim=2048, device="cpu")
 
 
+def test_threads_of_a_grid_of_one_dimension_that_part():
+    @wp.kernel(enable_backward=False)
+    def by_number(s: wp.array(dtype=int)):
+        i = wp.tid()
+        t = wp.tile_ones(shape=17, dtype=int)
+        if i % 32 == 0:
+            return
+        s[i // 32] = wp.tile_sum(t)[0]
+
+    @wp.kernel(enable_backward=False)
+    def by_block(s: wp.array(dtype=int)):
+        i = wp.tid()
+        t = wp.tile_ones(shape=17, dtype=int)
+        if i // 32 == 0:
+            return
+        s[i // 32] = wp.tile_sum(t)[0]
+
+    s = wp.zeros(2, dtype=int, device="cpu")
+    with pytest.raises(Exception, match="threads of a block work on tiles together"):
+        wp.launch(by_number, dim=64, inputs=[s], block_dim=32, device="cpu")
+    wp.launch(by_block, dim=64, inputs=[s], block_dim=32, device="cpu")
+    assert s.numpy().tolist() == [0, 17]
+
+
 def test_the_last_block_may_lack_threads():
     @wp.kernel
     def k(s: wp.array(dtype=int)):

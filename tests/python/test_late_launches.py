@@ -31,12 +31,17 @@ def run(program, *arguments, cache) -> subprocess.CompletedProcess:
     return done
 
 
-PROGRAMS = ["both", "queue", "errors", "threads", "fork", "leave", "ahead", "elsewhere", "others", "meanings", "statics", "contention"]
+PROGRAMS = ["both", "queue", "errors", "threads", "fork", "leave", "ahead", "elsewhere", "others", "meanings", "statics", "contention", "blocks"]
 
 
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_programs(what, tmp_path):
     assert run("late_launch_program", what, cache=tmp_path / "cache").stdout.endswith("done\n")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="frames don't know which expression they are in")
+def test_addresses_that_go_nowhere(tmp_path):
+    assert run("late_launch_program", "addresses", cache=tmp_path / "cache").stdout.endswith("done\n")
 
 
 def test_who_leaves_is_told(tmp_path):

@@ -13,13 +13,13 @@ from collections import Counter
 _REASONS = (
     # Tiles. A block of the CPU is one thread unless enable_cpu_blocks is set; the threads of a last block that are there do the
     # work of those that are not.
-    (r"tile/.*(?:sparse_survivor|from_thread_storage|component_assign_then)", "deliberate"),
+    (r"tile/.*(?:sparse_survivor|surviving_lane|from_thread_storage|component_assign_then)", "deliberate"),
     (r"tile/.*(?:_partial_block|axis_empty_(?:partial|custom)_slices)", "deliberate"),
     # Mistakes raise and the process lives; a broadcast is not written to; a random number hangs on its place in the tile alone; small
     # integers of structs are added, too; a block may have more memory than 256 KiB.
     (r"tile/.*(?:test_tile_oob|axpy_broadcast_dest|random_generators|struct_non_atomic|shared_mem_cpu_limit)", "deliberate"),
     # The number of dimensions in a descriptor of an array that is none.
-    (r"test_tile_construction_cpu: AssertionError: np.False_", "internals"),
+    (r"test_tile_construction(?:_cpu_blocks)?_cpu: AssertionError: np.False_", "internals"),
     (r"bf16_(?:out|a_with|b_with)|tile_atomic_add_unsupported|(?:row|slice)_augassign|slice_scalar_assign", "more is taken"),
     # Messages: the class is the same, or another one that fits, and the text names the mistake.
     (r": AssertionError: .*does not match", "words"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from warp import _weft
+from warp._src.arrays.address_uses import take_told
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import array_operators, listeners
 from warp._src.arrays.array_arguments import (
@@ -275,6 +276,14 @@ class array(ArrayExchange, InUnions):
         if capacity is not None:
             check_capacity(handle.size, extents, steps, capacity)
             self._capacity = capacity
+        told = take_told(ptr)
+        if told is not None:
+            over = told._lay_over(handle, extents, steps) if deleter is None and told._place == place else None
+            if over is not None:  # memory of our own: what waits may go on waiting
+                self._share(over)
+                self._foreign, self.deleter = True, None
+                return
+            told._expose()
         address = checked_address(ptr, place)
         if address == 0 and 1 <= len(extents) <= 4 and all(n > 0 for n in extents):
             steps, _ = strided_room(handle.size, extents, strides, None)
