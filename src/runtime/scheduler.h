@@ -33,6 +33,9 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
                      ChunkOrder order = ChunkOrder::rising, bool brief = false);
 inline constexpr std::chrono::milliseconds kWaitInterval{25};
 
+/// The part (ChunkOrder::apart: 0 … threads − 1) that the chunk belongs to which this thread runs; 0 outside of such calls.
+int current_part() noexcept;
+
 /// Runs f(0 … count−1) likewise. The first exception is thrown on the calling thread after all chunks ended; once one
 /// was thrown, chunks that have not begun are skipped.
 template <class F>
