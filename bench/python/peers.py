@@ -292,11 +292,13 @@ def hand_rows(given: dict[str, np.ndarray]) -> dict:
     def sum_up():
         sums[0] = loops.five_sum(SUM, x.ctypes.data)
 
-    prices_of = (OPTIONS, RATE, VOLATILITY, s.ctypes.data, k.ctypes.data, t.ctypes.data, prices.ctypes.data)
+    def options():
+        loops.five_options(OPTIONS, RATE, VOLATILITY, *(one.ctypes.data for one in (s, k, t, prices)))
+
     return {
         "Mandelbrot, 256 turns": (lambda: loops.five_mandelbrot(WIDTH, TURNS, image.ctypes.data), lambda: image),
         "sum": (sum_up, lambda: sums),
-        "Black-Scholes": (lambda: loops.five_options(*prices_of), lambda: prices),
+        "Black-Scholes": (options, lambda: prices),
         "n-body": (lambda: loops.five_bodies(BODIES, SOFT, p.ctypes.data, a.ctypes.data), lambda: a),
         "saxpy": (lambda: loops.five_saxpy(SAXPY, 2.0, x.ctypes.data, y.ctypes.data), None),
     }
