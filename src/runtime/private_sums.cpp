@@ -189,7 +189,7 @@ class Blocks {
       // only by which chunks a block got, as atomic additions would, and not at all where that is fixed.
       const std::uint64_t bytes = bytes_of(targets_[t]);
       const std::uint64_t piece = std::max<std::uint64_t>(kLeastPiece, bytes / 64 / kLeastPiece * kLeastPiece);
-      parallel_for(std::int64_t((bytes + piece - 1) / piece), [&](std::int64_t k) {
+      const auto add_piece = [&](std::int64_t k) {
         const std::uint64_t lo = std::uint64_t(k) * piece, hi = std::min(bytes, lo + piece);
         for (std::size_t b = 0; b < used.size(); ++b) {
           std::uint64_t found = 0;
@@ -197,9 +197,11 @@ class Blocks {
           for (; range != touched[b].end() && range->first < hi; ++range)
             found += add_range(targets_[t], used[b]->copies[t].data(), std::max(lo, range->first) / size,
                                std::min(hi, range->second) / size);
-          useful[b].fetch_add(found * size, std::memory_order_relaxed);
+          if (found) useful[b].fetch_add(found * size, std::memory_order_relaxed);
         }
-      });
+      };
+      // Where data are in order, each worker's part of the array is what its own copy has in its cache.
+      parallel_for(std::int64_t((bytes + piece - 1) / piece), add_piece, 0, ChunkOrder::apart);
       for (std::size_t b = 0; b < used.size(); ++b) {
         std::uint64_t all = 0;
         for (const auto& [lo, hi] : touched[b]) all += hi - lo;

@@ -37,6 +37,9 @@ int ask_default_count() {
 /// program, or chunks that call again, share the cores instead of asking for all of them once more.
 std::atomic<int> callers{0};
 
+/// Cores that threads keep busy which are in no call (TakenCore).
+std::atomic<int> taken_cores{0};
+
 struct Caller {
   const int others = std::max(callers.fetch_add(1, std::memory_order_relaxed), 0);
   Caller() = default;
@@ -110,6 +113,7 @@ bool run_watched(std::int64_t count, ChunkBody body, void* state, WaitBody wait,
 
 void after_fork_child() {
   callers.store(0, std::memory_order_relaxed);  // other threads' calls are not in here
+  taken_cores.store(0, std::memory_order_relaxed);
   detail::pool_after_fork_child();
   default_count.store(0, std::memory_order_relaxed);
   if (tbb_used.load(std::memory_order_relaxed)) tbb_lost.store(true, std::memory_order_relaxed);
@@ -155,6 +159,9 @@ void detail::ChunkQueue::await() noexcept {
   }
 }
 
+TakenCore::TakenCore() noexcept { taken_cores.fetch_add(1, std::memory_order_relaxed); }
+TakenCore::~TakenCore() { taken_cores.fetch_sub(1, std::memory_order_relaxed); }
+
 void set_thread_limit(int n) { limit.store(std::clamp(n, 0, kMaxThreads), std::memory_order_relaxed); }
 
 int thread_limit() { return limit.load(std::memory_order_relaxed); }
@@ -191,7 +198,7 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
                      bool brief) {
   int threads = thread_count();
   const Caller caller;
-  threads = std::max(threads - caller.others, 1);
+  threads = std::max(threads - caller.others - std::max(taken_cores.load(std::memory_order_relaxed), 0), 1);
   if (max_threads > 0) threads = std::min(threads, max_threads);
   if (std::int64_t(threads) > count) threads = int(std::max<std::int64_t>(count, 1));
   if (threads == 1) {

@@ -110,7 +110,7 @@ class Guest {
     const double ideal = double(call.least.count()) * double(call.count) / call.threads;
     const double slowness = double(call.wall.count()) / std::max(ideal, 1.0);
     const bool is_slow = slowness > kSlow && double(call.wall.count()) - ideal > kWorth;
-    if (!is_slow && !call.by_guest && streak_.load(std::memory_order_relaxed) == 0) return;  // most calls
+    if (!is_slow && !call.by_guest && slow_.load(std::memory_order_relaxed) == 0) return;  // most calls
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) return;
     if (call.by_guest)
@@ -121,23 +121,23 @@ class Guest {
 
  private:
   static constexpr double kSlow = 2, kWorth = 300e3;  // times what the work explains; ns beyond it
-  static constexpr int kStreak = 3;                   // slow calls before something is done
-  static constexpr int kTries = 4;        // of the other threads before they are judged; the first wakes them
+  static constexpr int kEnough = 3;                   // slow calls more than others before something is done
+  static constexpr int kTries = 6;        // of the other threads before they are judged; the first wakes them
   static constexpr double kBetter = 0.7;  // of the team's slowness
-  static constexpr int kShortStay = 64, kLongStay = 4096;  // calls before the team is tried again
+  static constexpr int kShortStay = 256, kLongStay = 4096;  // calls before the team is tried again
   static constexpr std::chrono::seconds kShortBan{1}, kLongBan{64};
 
   /// A call on the team.
   void watch(double slowness, bool is_slow) noexcept {
+    const int slow = slow_.load(std::memory_order_relaxed);
     if (!is_slow) {
-      streak_.store(0, std::memory_order_relaxed);
-      stay_ = kShortStay;
+      if (slow == 1) stay_ = kShortStay;
+      slow_.store(std::max(slow - 1, 0), std::memory_order_relaxed);
       return;
     }
-    const int streak = streak_.load(std::memory_order_relaxed) + 1;
-    least_of_team_ = streak == 1 ? slowness : std::min(least_of_team_, slowness);
-    streak_.store(streak, std::memory_order_relaxed);
-    if (streak < kStreak || never_ || Clock::now() < next_) return;
+    of_team_ = slow == 0 ? slowness : (of_team_ + slowness) / 2;
+    slow_.store(std::min(slow + 1, kEnough), std::memory_order_relaxed);
+    if (slow + 1 < kEnough || never_ || Clock::now() < next_) return;
     if (!parallel_) parallel_ = find_openmp();
     if (!parallel_) {
       next_ = Clock::now() + kShortBan;
@@ -153,22 +153,22 @@ class Guest {
     const int left = left_.load(std::memory_order_relaxed);
     if (left <= 0) return;
     if (++tries_ == 2)
-      least_of_guest_ = slowness;
+      of_guest_ = slowness;
     else if (tries_ > 2)
-      least_of_guest_ = std::min(least_of_guest_, slowness);
-    const bool lost = tries_ == kTries && least_of_guest_ > kBetter * least_of_team_;
+      of_guest_ = (of_guest_ + slowness) / 2;
+    const bool lost = tries_ == kTries && of_guest_ > kBetter * of_team_;
     if (lost) next_ = Clock::now() + ban_;
     if (tries_ == kTries) ban_ = lost ? std::min(ban_ * 2, kLongBan) : kShortBan;
     left_.store(lost ? 0 : left - 1, std::memory_order_relaxed);
-    if (lost || left == 1) streak_.store(0, std::memory_order_relaxed);
+    if (lost || left == 1) slow_.store(0, std::memory_order_relaxed);
   }
 
-  std::atomic<int> left_{0};    // calls that still go to the other threads
-  std::atomic<int> streak_{0};  // slow calls of the team in a row
-  std::mutex mutex_;            // guards the rest
+  std::atomic<int> left_{0};  // calls that still go to the other threads
+  std::atomic<int> slow_{0};  // slow calls of the team of late
+  std::mutex mutex_;          // guards the rest
   Parallel parallel_ = nullptr;
   bool never_ = false;
-  double least_of_team_ = 0, least_of_guest_ = 0;
+  double of_team_ = 0, of_guest_ = 0;  // slowness, the last calls counting most
   int tries_ = 0, stay_ = kShortStay;
   std::chrono::seconds ban_ = kShortBan;
   Clock::time_point next_{};  // not to be tried before

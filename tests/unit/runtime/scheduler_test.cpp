@@ -111,18 +111,25 @@ TEST(Scheduler, slowCallsTryTheThreadsOfAnOpenMpThatIsLoaded) {
                            &hits};
   ASSERT_TRUE(detail::run_on_openmp(queue));
   for (const auto& h : hits) ASSERT_EQ(h.load(), 1);
-  for (int k = 0; k < 4; ++k) tell(true, 400us);  // better than the team
+  for (int k = 0; k < 6; ++k) tell(true, 400us);  // better than the team
   EXPECT_TRUE(detail::openmp_is_wanted());
-  for (int k = 0; k < 100; ++k) tell(true, 400us);
+  for (int k = 0; k < 300; ++k) tell(true, 400us);
   EXPECT_FALSE(detail::openmp_is_wanted());  // the team is tried again
   for (int k = 0; k < 3; ++k) tell(false, 10ms);
   EXPECT_TRUE(detail::openmp_is_wanted());
-  for (int k = 0; k < 4; ++k) tell(true, 9ms);  // hardly better
+  for (int k = 0; k < 6; ++k) tell(true, 9ms);  // hardly better
   EXPECT_FALSE(detail::openmp_is_wanted());
   for (int k = 0; k < 3; ++k) tell(false, 10ms);
   EXPECT_FALSE(detail::openmp_is_wanted());  // and not again so soon
 }
 #endif
+
+TEST(Scheduler, takenCoresAreLeftAlone) {
+  const Limit scope(2);
+  const TakenCore core;
+  const auto caller = std::this_thread::get_id();
+  parallel_for(100, [&](std::int64_t) { EXPECT_EQ(std::this_thread::get_id(), caller); });
+}
 
 TEST(Scheduler, callsThatFollowEachOtherRunEveryChunkOnce) {
   // Workers look out for the next call: it must find them whole, whatever the last one was.
