@@ -13,6 +13,8 @@ import json
 import os
 import sys
 
+from peers import ROWS
+
 PEERS = ("warp-lang", "Numba", "Dr.Jit", "clang C++", "C++")
 TIMES = (  # of compare.py: key, what, goal in seconds
     ("fifty_cold", "first launches of 50 kernels, cold cache", 0.5),
@@ -56,7 +58,7 @@ def kernels(table: Table, found: dict) -> None:
     for row, speeds in found.items():
         ours = speeds["Weft"]
         ratios = {name: ours / speed for name, speed in speeds.items() if name != "Weft"}
-        table.add(ratios, row, f"{ours:.4g}")
+        table.add(ratios, row, f"{ours:.4g} {ROWS[row][1]}")
 
 
 def package(table: Table, found: dict) -> None:
