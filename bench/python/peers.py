@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Five kernels on Weft beside PyPI's warp-lang, Numba and Dr.Jit, in one run.
+"""Five kernels on Weft beside PyPI's warp-lang, Numba, Dr.Jit and C++ by hand, in one run.
 
-    peers.py [--peer PYTHON] [--numba PYTHON] [--drjit PYTHON] [--rounds N] [--json FILE]
+    peers.py [--peer PYTHON] [--numba PYTHON] [--drjit PYTHON] [--cxx COMPILER] [--rounds N] [--json FILE]
 
 This interpreter must import Weft's `warp`; PEER's has warp-lang, NUMBA's Numba, DRJIT's Dr.Jit (PyPI's `drjit`, which needs
 LLVM's shared library). Each measures the same work on the same data, in processes of its own that take turns (this file with
---measure), on all cores that it wants. Lines begin with the ratios: how many times the other's speed. All compute in float32;
-Numba and Dr.Jit without fast math. Results are compared with Weft's.
+--measure), on all cores that it wants. The loops by hand (bench/hand/five.cpp) are compiled by clang++ with OpenMP, or by what --cxx
+names. Lines begin with the ratios: how many times the other's speed. All compute in float32;
+nobody with fast math. Results are compared with Weft's.
 """
 
 from __future__ import annotations
@@ -266,7 +267,44 @@ def drjit_rows(given: dict[str, np.ndarray]) -> dict:
     return {row: (call, None if row == "saxpy" else lambda row=row: found(row)) for row, call in calls.items()}
 
 
-MAKERS = {"warp": warp_rows, "numba": numba_rows, "drjit": drjit_rows}
+def hand_rows(given: dict[str, np.ndarray]) -> dict:
+    """The same by loops in C++, compiled now."""
+    import ctypes
+    import tempfile
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    source = os.path.join(here, os.pardir, "hand", "five.cpp")
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "five.so")
+        flags = ["-std=c++20", "-O3", "-march=native", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC"]
+        subprocess.run([os.environ["BENCH_CXX"], *flags, source, "-o", library], check=True)
+        loops = ctypes.CDLL(library)
+    size, number, memory = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
+    loops.five_mandelbrot.argtypes = (size, ctypes.c_int, memory)
+    loops.five_sum.argtypes, loops.five_sum.restype = (size, memory), number
+    loops.five_options.argtypes = (size, number, number, memory, memory, memory, memory)
+    loops.five_bodies.argtypes = (size, number, memory, memory)
+    loops.five_saxpy.argtypes = (size, number, memory, memory)
+    x, s, k, t, p = (np.ascontiguousarray(given[name]) for name in "xsktp")
+    image, prices = np.zeros(WIDTH * WIDTH, dtype=np.float32), np.zeros(OPTIONS, dtype=np.float32)
+    a, y, sums = np.zeros((BODIES, 3), dtype=np.float32), np.zeros(SAXPY, dtype=np.float32), [0.0]
+
+    def sum_up():
+        sums[0] = loops.five_sum(SUM, x.ctypes.data)
+
+    def options():
+        loops.five_options(OPTIONS, RATE, VOLATILITY, *(one.ctypes.data for one in (s, k, t, prices)))
+
+    return {
+        "Mandelbrot, 256 turns": (lambda: loops.five_mandelbrot(WIDTH, TURNS, image.ctypes.data), lambda: image),
+        "sum": (sum_up, lambda: sums),
+        "Black-Scholes": (options, lambda: prices),
+        "n-body": (lambda: loops.five_bodies(BODIES, SOFT, p.ctypes.data, a.ctypes.data), lambda: a),
+        "saxpy": (lambda: loops.five_saxpy(SAXPY, 2.0, x.ctypes.data, y.ctypes.data), None),
+    }
+
+
+MAKERS = {"warp": warp_rows, "numba": numba_rows, "drjit": drjit_rows, "hand": hand_rows}
 
 
 def fastest(call) -> float:
@@ -289,6 +327,18 @@ def measure(package: str) -> dict[str, list[float]]:
     return out
 
 
+def compiler() -> str | None:
+    """A clang that can compile a loop with OpenMP."""
+    for name in ("clang++-19", "clang++"):
+        command = [name, "-fopenmp", "-shared", "-fPIC", "-x", "c++", "-", "-o", os.devnull]
+        try:
+            if subprocess.run(command, input="", capture_output=True, text=True, check=False).returncode == 0:
+                return name
+        except OSError:
+            continue
+    return None
+
+
 def run(python: str, package: str) -> dict[str, list[float]]:
     environment = dict(os.environ)
     if python != sys.executable:
@@ -306,6 +356,7 @@ def main() -> None:
     parser.add_argument("--peer", default=os.environ.get("PEER_PYTHON"), help="an interpreter with warp-lang")
     parser.add_argument("--numba", default=os.environ.get("NUMBA_PYTHON"), help="one with Numba")
     parser.add_argument("--drjit", default=os.environ.get("DRJIT_PYTHON"), help="one with Dr.Jit")
+    parser.add_argument("--cxx", help="a C++ compiler with OpenMP (default: clang++, where there is one)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", help="where to write the figures")
     parser.add_argument("--measure", choices=MAKERS, help=argparse.SUPPRESS)
@@ -321,6 +372,10 @@ def main() -> None:
     ):
         if python:
             who[name] = (python, package)
+    cxx = options.cxx or compiler()
+    if cxx:
+        os.environ["BENCH_CXX"] = cxx
+        who["clang C++" if "clang" in cxx else "C++"] = (sys.executable, "hand")
     best: dict[str, dict[str, float]] = {row: {} for row in ROWS}
     for _ in range(options.rounds):
         checks: dict[str, float] = {}

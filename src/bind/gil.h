@@ -7,6 +7,8 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include "bind/gil_door.h"
+
 namespace weft::bind {
 
 /// Where a thread goes that Python wants to end: it stays asleep until the process is gone.
@@ -31,8 +33,9 @@ auto call_python(Call call) {
 /// No interpreter lock while this lives.
 class GilRelease {
  public:
-  GilRelease() : state_(PyEval_SaveThread()) {}
+  GilRelease() : state_(PyEval_SaveThread()) { GilDoor::go_out(); }
   ~GilRelease() {
+    GilDoor::come_in();
     try {
       PyEval_RestoreThread(state_);
     } catch (...) {

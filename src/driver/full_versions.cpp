@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -113,6 +114,8 @@ class CodeQueue {
       ++busy_;
       lock.unlock();
       {
+        std::optional<runtime::TakenCore> core;
+        if (nice_) core.emplace();  // nobody waits for it: a core of its own, or it would wait for launches
         const codegen::BackgroundCompile scope;
         const runtime::LateWork::Apart apart;
         next->make();

@@ -1,12 +1,11 @@
-// Blocks of parameters are handed to chunks from a list; a block is used by one chunk at a time.
+// Each worker has a block of parameters; a block is used by one chunk at a time.
 #include "runtime/private_sums.h"
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <cstring>
-#include <deque>
-#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "runtime/half.h"
@@ -138,84 +137,87 @@ void add_up(const Target& t, char* part, std::int64_t begin, std::int64_t end) {
 /// How many parts a deterministic launch has, on any machine.
 constexpr std::int64_t kFixedParts = 8;
 
-/// The parameter blocks of a launch: the program's own first, then blocks with copies, made when they are needed.
+/// The parameter blocks of a launch, one for each worker: the program's own first, then blocks with copies, made when they are
+/// needed.
 class Blocks {
  public:
   Blocks(ChunkFn entry, const void* params, std::size_t bytes, std::span<const SumSlot> sums,
-         const std::vector<Target>& targets)
-      : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets) {}
+         const std::vector<Target>& targets, std::int64_t workers)
+      : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets), blocks_(std::size_t(workers)) {
+    blocks_[0].state = Block::State::made;
+  }
   Blocks(const Blocks&) = delete;
 
-  /// Workers begin with parts of the grid that lie apart (ChunkOrder), and chunks of one part go mostly by one block:
-  /// neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array.
-  std::int64_t part_size = 0;  // threads; 0: all the same
-
+  /// Workers begin with parts of the grid that lie apart (ChunkOrder), and chunks of one part go mostly by the block of that
+  /// number: neighbouring threads often add to neighbouring places, and each copy then reaches a part of the array, the
+  /// same one in every launch. Who does what others left while they are at it takes another block.
   static void chunk(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
-    const std::size_t wanted = blocks.part_size > 0 ? std::size_t(begin / blocks.part_size) : 0;
-    // Chunks of one worker come one after another, so there are as many blocks as workers at most, however many chunks
-    // there are.
-    const std::size_t taken = blocks.take(context, wanted);
-    if (taken == kNone) return;
-    blocks.entry_(begin, end, blocks.params_of(taken), context);
-    {
-      std::lock_guard lock(blocks.mutex_);
-      blocks.free_.push_back(taken);
-    }
-    blocks.freed_.notify_one();
+    Block* taken = blocks.take(context, std::size_t(current_part()));
+    if (!taken) return;
+    blocks.entry_(begin, end, blocks.params_of(*taken), context);
+    taken->busy.store(false, std::memory_order_release);
   }
 
-  /// A block for each part but the first, which adds to the program's own memory; false without memory for them.
-  bool make_all(std::int64_t parts) {
-    while (std::int64_t(blocks_.size()) + 1 < parts)
-      if (!make()) return false;
+  /// A block for each part; false without memory for them.
+  bool make_all() {
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      if (!ready(b)) return false;
     return true;
   }
 
   /// As `chunk`, for launches whose every chunk has its own block.
   static void part(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
-    blocks.entry_(begin, end, blocks.params_of(std::size_t(begin / blocks.part_threads)), context);
+    blocks.entry_(begin, end, blocks.params_of(blocks.blocks_[std::size_t(begin / blocks.part_threads)]), context);
   }
   std::int64_t part_threads = 1;
 
   void add_up_all() {
     static std::atomic<std::uint32_t> all_launches{0};
     const std::uint32_t launches = all_launches.fetch_add(1, std::memory_order_relaxed);
+    std::vector<Block*> used;
+    for (Block& block : blocks_)
+      if (!block.copies.empty()) used.push_back(&block);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       const std::uint64_t size = size_of(targets_[t].scalar);
-      std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> touched(blocks_.size());
-      std::vector<std::atomic<std::uint64_t>> useful(blocks_.size());
-      parallel_for(std::int64_t(blocks_.size()),
-                   [&](std::int64_t b) { touched[std::size_t(b)] = blocks_[std::size_t(b)].copies[t].touched(); });
+      std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> touched(used.size());
+      std::vector<std::atomic<std::uint64_t>> useful(used.size());
+      parallel_for(std::int64_t(used.size()),
+                   [&](std::int64_t b) { touched[std::size_t(b)] = used[std::size_t(b)]->copies[t].touched(); });
       // In pieces over all cores, each piece over all copies in the order of blocks: the sums differ from run to run
       // only by which chunks a block got, as atomic additions would, and not at all where that is fixed.
       const std::uint64_t bytes = bytes_of(targets_[t]);
       const std::uint64_t piece = std::max<std::uint64_t>(kLeastPiece, bytes / 64 / kLeastPiece * kLeastPiece);
-      parallel_for(std::int64_t((bytes + piece - 1) / piece), [&](std::int64_t k) {
+      const auto add_piece = [&](std::int64_t k) {
         const std::uint64_t lo = std::uint64_t(k) * piece, hi = std::min(bytes, lo + piece);
-        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        for (std::size_t b = 0; b < used.size(); ++b) {
           std::uint64_t found = 0;
           auto range = std::ranges::upper_bound(touched[b], lo, {}, &std::pair<std::uint64_t, std::uint64_t>::second);
           for (; range != touched[b].end() && range->first < hi; ++range)
-            found += add_range(targets_[t], blocks_[b].copies[t].data(), std::max(lo, range->first) / size,
+            found += add_range(targets_[t], used[b]->copies[t].data(), std::max(lo, range->first) / size,
                                std::min(hi, range->second) / size);
-          useful[b].fetch_add(found * size, std::memory_order_relaxed);
+          if (found) useful[b].fetch_add(found * size, std::memory_order_relaxed);
         }
-      });
-      for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      };
+      // Where data are in order, each worker's part of the array is what its own copy has in its cache.
+      parallel_for(std::int64_t((bytes + piece - 1) / piece), add_piece, 0, ChunkOrder::apart);
+      for (std::size_t b = 0; b < used.size(); ++b) {
         std::uint64_t all = 0;
         for (const auto& [lo, hi] : touched[b]) all += hi - lo;
         // Pages are dear, and the next launch may need them after all: now and then is enough.
-        if (useful[b].load() < all / 4 && launches % 16 == 0) blocks_[b].copies[t].forget_pages();
+        if (useful[b].load() < all / 4 && launches % 16 == 0) used[b]->copies[t].forget_pages();
       }
     }
   }
 
  private:
   struct Block {
-    std::vector<std::uint64_t> params;
-    std::vector<SumCopy> copies;  // by target
+    enum class State : std::uint8_t { unmade, made, impossible };
+    alignas(64) std::atomic<bool> busy{false};  // guards the rest while chunks run
+    State state = State::unmade;
+    std::vector<std::uint64_t> params;  // none: the program's own
+    std::vector<SumCopy> copies;        // by target
   };
   static constexpr std::uint64_t kLeastPiece = 64 << 10;  // bytes; a multiple of pages and of every scalar
 
@@ -239,48 +241,47 @@ class Blocks {
     return found;
   }
 
-  static constexpr std::size_t kNone = SIZE_MAX;
+  const void* params_of(const Block& block) const { return block.params.empty() ? params_ : block.params.data(); }
 
-  /// A block's parameters stay where they are, but the list of blocks may grow meanwhile.
-  const void* params_of(std::size_t taken) {
-    std::lock_guard lock(mutex_);
-    return taken ? blocks_[taken - 1].params.data() : params_;
-  }
-
-  /// A block that nobody uses, the wanted one if it is among them; waits for one when there is no memory for another. kNone:
-  /// the launch was stopped meanwhile.
-  std::size_t take(LaunchContext* context, std::size_t wanted) {
-    std::unique_lock lock(mutex_);
-    const auto best = std::ranges::find(free_, wanted);
-    if (best == free_.end() && wanted == blocks_.size() + 1 && make()) {  // its turn to be made
-    } else if (best != free_.end()) {
-      std::swap(*best, free_.back());
-    }
-    if (free_.empty() && !make())
-      while (!freed_.wait_for(lock, kAskInterval, [&] { return !free_.empty(); })) {
-        lock.unlock();
-        // A launch that is told to stop would otherwise wait here for chunks that may take long.
-        if (weft_rt_turns(context) == 0) return kNone;
-        lock.lock();
+  /// A block that nobody uses, the wanted one if it is among them. There is one for each worker; where there is no memory for
+  /// all, a worker waits. Null: the launch was stopped meanwhile.
+  Block* take(LaunchContext* context, std::size_t wanted) {
+    for (;;) {
+      for (std::size_t k = 0; k < blocks_.size(); ++k) {
+        const std::size_t number = (wanted + k) % blocks_.size();
+        Block& block = blocks_[number];
+        if (block.busy.exchange(true, std::memory_order_acquire)) continue;
+        if (ready(number)) return &block;
+        block.busy.store(false, std::memory_order_release);
       }
-    std::size_t number = free_.back();
-    free_.pop_back();
-    return number;
+      // A launch that is told to stop would otherwise wait here for chunks that may take long.
+      if (weft_rt_turns(context) == 0) return nullptr;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
   }
 
-  bool make() {
-    Block made;
-    made.params.resize(bytes_ / 8 + 1);
-    std::memcpy(made.params.data(), params_, bytes_);
+  /// Makes a block if it has to be made. Only by who uses it.
+  bool ready(std::size_t number) {
+    Block& block = blocks_[number];
+    if (block.state == Block::State::unmade) block.state = make(number) ? Block::State::made : Block::State::impossible;
+    return block.state == Block::State::made;
+  }
+
+  bool make(std::size_t number) {
+    Block& block = blocks_[number];
+    std::vector<SumCopy> copies;
     for (const Target& t : targets_) {
-      SumCopy copy(bytes_of(t));
-      if (!copy.data()) return false;
-      auto& desc = *reinterpret_cast<ArrayDesc*>(reinterpret_cast<char*>(made.params.data()) + sums_[t.slot].offset);
-      (sums_[t.slot].gradient ? desc.grad : desc.data) = copy.data();
-      made.copies.push_back(std::move(copy));
+      copies.emplace_back(bytes_of(t), int(number));
+      if (!copies.back().data()) return false;
     }
-    blocks_.push_back(std::move(made));
-    free_.push_back(blocks_.size());
+    block.params.resize(bytes_ / 8 + 1);
+    std::memcpy(block.params.data(), params_, bytes_);
+    for (std::size_t k = 0; k < targets_.size(); ++k) {
+      const SumSlot& slot = sums_[targets_[k].slot];
+      auto& desc = *reinterpret_cast<ArrayDesc*>(reinterpret_cast<char*>(block.params.data()) + slot.offset);
+      (slot.gradient ? desc.grad : desc.data) = copies[k].data();
+    }
+    block.copies = std::move(copies);
     return true;
   }
 
@@ -289,10 +290,7 @@ class Blocks {
   const std::size_t bytes_;
   std::span<const SumSlot> sums_;
   const std::vector<Target>& targets_;
-  std::mutex mutex_;  // guards the rest
-  std::condition_variable freed_;
-  std::deque<Block> blocks_;             // stays where it is when it grows
-  std::vector<std::size_t> free_ = {0};  // 0: the program's own block, k: blocks_[k - 1]
+  std::vector<Block> blocks_;
 };
 
 /// What was added stays added when a check failed.
@@ -334,12 +332,10 @@ bool launch_with_sums(const KernelCode& code, const void* params, std::size_t pa
     one.max_threads = 1;
     return launch(code, params, dims, one);
   }
-  Blocks blocks(code.entry, params, param_bytes, sums, targets);
   const int workers = options.serial            ? 1
                       : options.max_threads > 0 ? std::min(options.max_threads, thread_count())
                                                 : thread_count();
-  const LaunchPlan plan = plan_launch(code, launch_size(code, dims), workers, options);
-  if (plan.chunks > workers) blocks.part_size = plan.total / workers + 1;
+  Blocks blocks(code.entry, params, param_bytes, sums, targets, workers);
   KernelCode wrapped = code;
   wrapped.entry = &Blocks::chunk;
   AddUp add_up_at_end{blocks};
@@ -359,8 +355,8 @@ bool launch_in_parts(const KernelCode& code, const void* params, std::size_t par
   const double alone = double(total) * code.ns_per_thread;
   const double copies = double(bytes_of(targets)) * kNsPerCopiedByte * double(parts - 1);
   if (alone / double(parts) + copies >= alone) return false;
-  Blocks blocks(code.entry, params, param_bytes, sums, targets);
-  if (!blocks.make_all(parts)) return false;
+  Blocks blocks(code.entry, params, param_bytes, sums, targets, parts);
+  if (!blocks.make_all()) return false;
   blocks.part_threads = size;
   KernelCode wrapped = code;
   wrapped.entry = &Blocks::part;

@@ -37,6 +37,9 @@ int ask_default_count() {
 /// program, or chunks that call again, share the cores instead of asking for all of them once more.
 std::atomic<int> callers{0};
 
+/// Cores that threads keep busy which are in no call (TakenCore).
+std::atomic<int> taken_cores{0};
+
 struct Caller {
   const int others = std::max(callers.fetch_add(1, std::memory_order_relaxed), 0);
   Caller() = default;
@@ -68,8 +71,49 @@ class Crowd {
 };
 [[maybe_unused]] Crowd crowd;  // only oneTBB has a team
 
+#ifdef WEFT_SCHEDULER_TBB
+/// Chunks of a call, and how long the shortest of those took that the caller ran: nothing else says what work there was, where
+/// threads may have to wait for a core.
+struct Watched {
+  using Clock = std::chrono::steady_clock;
+
+  const ChunkBody body;
+  void* const state;
+  const WaitBody wait;
+  const std::thread::id caller = std::this_thread::get_id();
+  Clock::duration least = Clock::duration::max();
+
+  static void run(void* raw, std::int64_t chunk) noexcept {
+    auto& self = *static_cast<Watched*>(raw);
+    if (std::this_thread::get_id() != self.caller) return self.body(self.state, chunk);
+    const Clock::time_point start = Clock::now();
+    self.body(self.state, chunk);
+    self.least = std::min(self.least, Clock::now() - start);
+  }
+  static void ask(void* raw) noexcept {
+    auto& self = *static_cast<Watched*>(raw);
+    self.wait(self.state);
+  }
+};
+
+/// On the team, or on OpenMP's threads where the team has to wait for theirs; false, and nothing was done, if neither can.
+bool run_watched(std::int64_t count, ChunkBody body, void* state, WaitBody wait, int parts, int threads) noexcept {
+  Watched watched{body, state, wait};
+  const Watched::Clock::time_point start = Watched::Clock::now();
+  detail::ChunkQueue queue{count, &Watched::run, &watched, wait ? &Watched::ask : nullptr, parts, false};
+  // OpenMP's threads come all or not at all.
+  const bool by_guest =
+      threads == detail::tbb_max_threads() && detail::openmp_is_wanted() && detail::run_on_openmp(queue);
+  if (!by_guest && !detail::run_on_team(queue, threads)) return false;
+  if (watched.least != Watched::Clock::duration::max())
+    detail::tell_call({by_guest, Watched::Clock::now() - start, watched.least, count, threads});
+  return true;
+}
+#endif
+
 void after_fork_child() {
   callers.store(0, std::memory_order_relaxed);  // other threads' calls are not in here
+  taken_cores.store(0, std::memory_order_relaxed);
   detail::pool_after_fork_child();
   default_count.store(0, std::memory_order_relaxed);
   if (tbb_used.load(std::memory_order_relaxed)) tbb_lost.store(true, std::memory_order_relaxed);
@@ -80,6 +124,14 @@ void after_fork_child() {
     pthread_atfork(detail::pool_before_fork, detail::pool_after_fork_parent, after_fork_child);
 
 }  // namespace
+
+namespace {
+thread_local int part_of_chunk = 0;
+}
+
+int current_part() noexcept { return part_of_chunk; }
+
+void detail::PartScope::tell(std::int64_t part) noexcept { part_of_chunk = int(part); }
 
 void detail::ChunkQueue::finish() noexcept {
   if (done.fetch_add(1, std::memory_order_acq_rel) + 1 < count) return;
@@ -96,7 +148,7 @@ void detail::ChunkQueue::await() noexcept {
   for (int look = 0; look < kLooks + kYields; ++look) {
     if (all_done()) return;
     if (look < kLooks)
-      detail::relax();
+      relax();
     else
       std::this_thread::yield();
   }
@@ -106,6 +158,9 @@ void detail::ChunkQueue::await() noexcept {
     lock.lock();
   }
 }
+
+TakenCore::TakenCore() noexcept { taken_cores.fetch_add(1, std::memory_order_relaxed); }
+TakenCore::~TakenCore() { taken_cores.fetch_sub(1, std::memory_order_relaxed); }
 
 void set_thread_limit(int n) { limit.store(std::clamp(n, 0, kMaxThreads), std::memory_order_relaxed); }
 
@@ -143,21 +198,30 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
                      bool brief) {
   int threads = thread_count();
   const Caller caller;
-  threads = std::max(threads - caller.others, 1);
+  threads = std::max(threads - caller.others - std::max(taken_cores.load(std::memory_order_relaxed), 0), 1);
   if (max_threads > 0) threads = std::min(threads, max_threads);
   if (std::int64_t(threads) > count) threads = int(std::max<std::int64_t>(count, 1));
   if (threads == 1) {
     for (std::int64_t chunk = 0; chunk < count; ++chunk) body(state, chunk);
     return;
   }
-  detail::ChunkQueue queue{count, body, state, wait, order == ChunkOrder::apart ? threads : 1, brief};
+  const int parts = order == ChunkOrder::apart ? threads : 1;
 #ifdef WEFT_SCHEDULER_TBB
   if (scheduler_form() == SchedulerForm::tbb) {
     tbb_used.store(true, std::memory_order_relaxed);
-    if (!crowd.is_there(caller.others > 0) && detail::run_on_team(queue, threads)) return;
+    if (!crowd.is_there(caller.others > 0)) {
+      if (brief) {
+        detail::ChunkQueue queue{count, body, state, wait, parts, brief};
+        if (detail::run_on_team(queue, threads)) return;
+      } else if (run_watched(count, body, state, wait, parts, threads)) {
+        return;
+      }
+    }
+    detail::ChunkQueue queue{count, body, state, wait, parts, brief};
     return detail::run_on_tbb(queue, threads);
   }
 #endif
+  detail::ChunkQueue queue{count, body, state, wait, parts, brief};
   detail::run_on_threads(queue, threads);
 }
 

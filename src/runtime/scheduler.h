@@ -3,6 +3,7 @@
 // form is chosen at run time; callers can't tell. Nested calls and calls from any number of threads are safe: the
 // calling thread always works itself, and waits only for chunks that someone is running.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -33,10 +34,13 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
                      ChunkOrder order = ChunkOrder::rising, bool brief = false);
 inline constexpr std::chrono::milliseconds kWaitInterval{25};
 
+/// The part (ChunkOrder::apart: 0 … threads − 1) that the chunk belongs to which this thread runs; 0 outside of such calls.
+int current_part() noexcept;
+
 /// Runs f(0 … count−1) likewise. The first exception is thrown on the calling thread after all chunks ended; once one
 /// was thrown, chunks that have not begun are skipped.
 template <class F>
-void parallel_for(std::int64_t count, F&& f, int max_threads = 0);
+void parallel_for(std::int64_t count, F&& f, int max_threads = 0, ChunkOrder order = ChunkOrder::rising);
 
 /// How many threads work together: 0 = all that the machine gives us, 1 = serial. Overrides WEFT_NUM_THREADS. Takes
 /// effect for later calls.
@@ -57,33 +61,42 @@ int cgroup_cpu_quota(const std::string& proc_self_cgroup = "/proc/self/cgroup",
 /// Whether so many threads would begin at once, without being woken: then even work of a few microseconds is worth them.
 bool threads_are_awake(int threads);
 
+/// A core that a thread of ours outside of calls keeps busy for long, as one does that compiles: calls take one thread fewer while
+/// this lives, so that on two cores neither waits for the other.
+class TakenCore {
+ public:
+  TakenCore() noexcept;
+  ~TakenCore();
+  TakenCore(const TakenCore&) = delete;
+  TakenCore& operator=(const TakenCore&) = delete;
+};
+
 enum class SchedulerForm { tbb, threads };
 /// The form that the next call uses.
 SchedulerForm scheduler_form();
 
 template <class F>
-void parallel_for(std::int64_t count, F&& f, int max_threads) {
+void parallel_for(std::int64_t count, F&& f, int max_threads, ChunkOrder order) {
   struct State {
     std::remove_reference_t<F>* f;
     std::mutex mutex;
     std::exception_ptr error;
+    std::atomic<bool> failed{false};  // read by all, which costs nothing while nobody writes
   } state{&f, {}, nullptr};
   parallel_chunks(
       count,
       [](void* raw, std::int64_t chunk) noexcept {
         auto& s = *static_cast<State*>(raw);
-        {
-          std::lock_guard lock(s.mutex);
-          if (s.error) return;
-        }
+        if (s.failed.load(std::memory_order_relaxed)) return;
         try {
           (*s.f)(chunk);
         } catch (...) {
           std::lock_guard lock(s.mutex);
           if (!s.error) s.error = std::current_exception();
+          s.failed.store(true, std::memory_order_relaxed);
         }
       },
-      &state, max_threads);
+      &state, max_threads, nullptr, order);
   if (state.error) std::rethrow_exception(state.error);
 }
 

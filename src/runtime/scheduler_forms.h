@@ -1,4 +1,4 @@
-// The two forms behind runtime/scheduler.h. Private to the scheduler's own files.
+// The forms behind runtime/scheduler.h. Private to the scheduler's own files.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -6,17 +6,19 @@
 #include <mutex>
 
 #include "runtime/scheduler.h"
+#include "support/relax.h"
 
 namespace weft::runtime::detail {
 
-/// Tells the processor that this thread only waits.
-inline void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");  // "yield" does nothing on most
-#endif
-}
+/// What current_part() says, while this lives and was told.
+class PartScope {
+ public:
+  PartScope() = default;
+  ~PartScope() { tell(0); }
+  PartScope(const PartScope&) = delete;
+  PartScope& operator=(const PartScope&) = delete;
+  static void tell(std::int64_t part) noexcept;
+};
 
 /// Work that several threads share: each takes the next chunk until none is left.
 struct ChunkQueue {
@@ -32,11 +34,13 @@ struct ChunkQueue {
   std::condition_variable finished{};
 
   void drain() noexcept {
+    const PartScope scope;
     for (;;) {
       // Checked before the addition, so that the counter stays near `count` however often drain() is called.
       if (next.load(std::memory_order_relaxed) >= count) return;
       const std::int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
       if (chunk >= count) return;
+      if (parts > 1) PartScope::tell(part_of(chunk));
       body(state, place(chunk));
       if (wait) finish();
     }
@@ -55,6 +59,7 @@ struct ChunkQueue {
     const std::int64_t each = count / parts;
     return k < each * parts ? k % parts * each + k / parts : k;
   }
+  std::int64_t part_of(std::int64_t k) const noexcept { return k < count / parts * parts ? k % parts : parts - 1; }
 };
 
 /// Drains the queue on the calling thread and up to threads − 1 others, then awaits the rest; returns when all chunks
@@ -68,6 +73,19 @@ int tbb_max_threads();
 bool run_on_team(ChunkQueue& queue, int threads) noexcept;
 /// Whether so many threads would begin at once.
 bool team_is_awake(int threads) noexcept;
+/// The same by the threads of an OpenMP that the program has loaded; false, and nothing was done, if that can't be.
+bool run_on_openmp(ChunkQueue& queue) noexcept;
+/// Whether calls of late say that this is quicker than the team.
+bool openmp_is_wanted() noexcept;
+/// What a call took, on the team or by OpenMP's threads.
+struct CallTimes {
+  bool by_guest;                              // OpenMP's
+  std::chrono::steady_clock::duration wall;   // from begin to end
+  std::chrono::steady_clock::duration least;  // the shortest chunk that the caller ran
+  std::int64_t count;                         // of chunks
+  int threads;
+};
+void tell_call(const CallTimes& call) noexcept;
 #endif
 
 /// Fork handlers of the thread pool: between them no other thread changes it; the child starts without one.

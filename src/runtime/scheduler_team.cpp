@@ -137,9 +137,11 @@ class Team {
   /// Takes chunks of the own part, then of the others, until none is left.
   void drain(ChunkQueue& queue, int own, std::uint32_t job) noexcept {
     const auto parts = std::uint64_t(queue.parts), count = std::uint64_t(queue.count);
+    const PartScope scope;
     for (std::uint64_t k = 0; k < parts; ++k) {
       const std::uint64_t part = (std::uint64_t(own) + k) % parts;
       const std::uint64_t begin = part * count / parts, end = (part + 1) * count / parts;
+      PartScope::tell(std::int64_t(part));
       std::atomic<std::uint64_t>& next = places_[part].next;
       for (;;) {
         std::uint64_t word = next.load(std::memory_order_relaxed), chunk = begin;

@@ -14,7 +14,8 @@ namespace weft::runtime {
 namespace {
 
 constexpr std::uint64_t kMapped = 256 << 10;  // smaller ones are added up whole: less than what the system is asked for
-constexpr std::uint64_t kMostKept = 256 << 20;  // bytes in the pool; pages that nobody touched count, but cost nothing
+constexpr std::uint64_t kMostKept = 256 << 20;                 // bytes in the pool that were written to
+constexpr std::uint64_t kMostMapped = std::uint64_t(4) << 30;  // and of addresses; what nobody touched costs nothing
 
 std::uint64_t page_size() {
   static const auto size = std::uint64_t(::sysconf(_SC_PAGESIZE));
@@ -45,28 +46,39 @@ class Pool {
     return *pool;
   }
 
-  char* take(std::uint64_t bytes) {
+  /// Memory that had this number if there is some, else any of that size. `resident`: how much of it was written to.
+  char* take(std::uint64_t bytes, int number, std::uint64_t& resident) {
     {
       std::lock_guard lock(mutex_);
-      // The oldest first: workers then get the copy that reached the same part of the array in the launch before.
-      for (std::size_t k = 0; k < kept_.size(); ++k) {
-        if (kept_[k].bytes != bytes) continue;
-        char* found = kept_[k].memory;
-        kept_.erase(kept_.begin() + std::ptrdiff_t(k));
-        total_ -= bytes;
+      auto best = kept_.end();
+      for (auto k = kept_.begin(); k != kept_.end(); ++k) {
+        if (k->bytes != bytes || (best != kept_.end() && k->number != number)) continue;
+        best = k;
+        if (k->number == number) break;
+      }
+      if (best != kept_.end()) {
+        char* found = best->memory;
+        resident = best->resident;
+        mapped_ -= bytes;
+        resident_ -= resident;
+        kept_.erase(best);
         return found;
       }
     }
+    resident = bytes < kMapped ? bytes : 0;
     return allocate(bytes);
   }
 
-  void give_back(char* memory, std::uint64_t bytes) {
+  void give_back(char* memory, std::uint64_t bytes, int number, std::uint64_t resident) {
     std::lock_guard lock(mutex_);
-    kept_.push_back({memory, bytes});
-    total_ += bytes;
-    while (total_ > kMostKept) {  // the oldest first
-      total_ -= kept_.front().bytes;
-      release(kept_.front().memory, kept_.front().bytes);
+    kept_.push_back({memory, bytes, resident, number});
+    mapped_ += bytes;
+    resident_ += resident;
+    while (resident_ > kMostKept || mapped_ > kMostMapped) {  // the oldest first
+      const Kept oldest = kept_.front();
+      mapped_ -= oldest.bytes;
+      resident_ -= oldest.resident;
+      release(oldest.memory, oldest.bytes);
       kept_.erase(kept_.begin());
     }
   }
@@ -74,11 +86,12 @@ class Pool {
  private:
   struct Kept {
     char* memory;
-    std::uint64_t bytes;
+    std::uint64_t bytes, resident;
+    int number;
   };
   std::mutex mutex_;
   std::vector<Kept> kept_;
-  std::uint64_t total_ = 0;
+  std::uint64_t mapped_ = 0, resident_ = 0;
 };
 
 /// Where the system tells of pages; -1 if it does not. Not kept over a fork, whose child has another one.
@@ -101,10 +114,11 @@ class PageMap {
 
 }  // namespace
 
-SumCopy::SumCopy(std::uint64_t bytes) : data_(Pool::shared().take(bytes)), bytes_(bytes) {}
+SumCopy::SumCopy(std::uint64_t bytes, int number)
+    : data_(Pool::shared().take(bytes, number, resident_)), bytes_(bytes), number_(number) {}
 
 SumCopy::~SumCopy() {
-  if (data_) Pool::shared().give_back(data_, bytes_);
+  if (data_) Pool::shared().give_back(data_, bytes_, number_, resident_);
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> SumCopy::touched() const {
@@ -113,11 +127,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> SumCopy::touched() const {
   const std::uint64_t page = page_size(), first = reinterpret_cast<std::uintptr_t>(data_) / page;
   const std::uint64_t count = (bytes_ + page - 1) / page;
   std::vector<std::uint64_t> words(count);
+  resident_ = bytes_;
   if (!PageMap().read(first, words)) return {{0, bytes_}};
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  resident_ = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
     if (!(words[k] & kThere)) continue;
     const std::uint64_t begin = k * page, end = std::min(bytes_, begin + page);
+    resident_ += end - begin;
     if (!out.empty() && out.back().second == begin)
       out.back().second = end;
     else
@@ -127,7 +144,9 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> SumCopy::touched() const {
 }
 
 void SumCopy::forget_pages() const {
-  if (bytes_ >= kMapped) ::madvise(data_, bytes_, MADV_DONTNEED);
+  if (bytes_ < kMapped) return;
+  ::madvise(data_, bytes_, MADV_DONTNEED);
+  resident_ = 0;
 }
 
 }  // namespace weft::runtime

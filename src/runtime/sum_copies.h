@@ -12,10 +12,14 @@ namespace weft::runtime {
 /// Zeroed memory from a pool, and back to it, where it has to be zeros again.
 class SumCopy {
  public:
-  /// Nothing (data() is null) if there is no memory.
-  explicit SumCopy(std::uint64_t bytes);
+  /// Nothing (data() is null) if there is no memory. Who had a copy of this size before, by the same number, gets it again.
+  explicit SumCopy(std::uint64_t bytes, int number = 0);
   ~SumCopy();
-  SumCopy(SumCopy&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  SumCopy(SumCopy&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(other.bytes_),
+        resident_(other.resident_),
+        number_(other.number_) {}
   SumCopy(const SumCopy&) = delete;
   SumCopy& operator=(const SumCopy&) = delete;
   SumCopy& operator=(SumCopy&&) = delete;
@@ -29,6 +33,8 @@ class SumCopy {
  private:
   char* data_ = nullptr;
   std::uint64_t bytes_ = 0;
+  mutable std::uint64_t resident_;  // bytes that somebody has written to, as far as known
+  int number_;
 };
 
 }  // namespace weft::runtime

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -337,3 +339,36 @@ if i % 7 < 3:
     np.testing.assert_array_equal(np.sort(places.numpy()[chosen]), np.arange(len(chosen)))
     np.testing.assert_array_equal(np.sort(items.numpy()[: len(chosen)]), chosen)
     assert (items.numpy()[len(chosen) :] == -1).all()
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16, 0])
+@pytest.mark.parametrize("dtype, size", [(wp.vec3, 3), (wp.types.vector(5, wp.float32), 5), (wp.mat33, 9), (wp.vec2, 2)])
+def test_vectors_of_an_odd_number_of_floats_add_up_at_every_alignment(monkeypatch, lanes, dtype, size):
+    """Threads add two neighbours by one operation: elements begin at multiples of eight bytes, or between them. The array is
+    read as well, so that the additions stay atomic."""
+    monkeypatch.setattr(wp.config, "cpu_lanes", lanes)
+
+    @wp.kernel(module="unique")
+    def add(at: wp.array(dtype=int), value: wp.array(dtype=Any), sums: wp.array(dtype=Any), seen: wp.array(dtype=Any)):
+        i = wp.tid()
+        wp.atomic_add(sums, at[i], value[i])
+        seen[i] = sums[at[i]]
+        wp.atomic_sub(sums, at[i], 2.0 * value[i])
+        wp.atomic_add(sums, at[i], 2.0 * value[i])
+
+    count, places = 3000, 37
+    random = np.random.default_rng(2)
+    at = random.integers(0, places, count).astype(np.int32)
+    shape = dtype._shape_
+    value = random.integers(-50, 50, (count, *shape)).astype(np.float32)  # whole numbers: any order gives the same
+    for offset in (0, 1):  # of the array in its memory, in elements
+        whole = wp.zeros(places + offset, dtype=dtype, device="cpu")
+        sums = whole[offset:]
+        seen = wp.zeros(count, dtype=dtype, device="cpu")
+        inputs = [wp.array(at, dtype=int, device="cpu"), wp.array(value, dtype=dtype, device="cpu"), sums, seen]
+        for _ in range(3):
+            wp.launch(add, dim=count, inputs=inputs, device="cpu")
+        expected = np.zeros((places, *shape), dtype=np.float32)
+        np.add.at(expected, at, 3.0 * value)
+        assert np.array_equal(sums.numpy(), expected)
+        assert np.all(whole.numpy()[:offset] == 0.0)

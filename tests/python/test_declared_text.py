@@ -107,3 +107,67 @@ def test_keys():
     assert Sim.step.key == "test_keys__locals__Sim__step"
     assert wp.codegen.make_full_qualified_name("Sim.step") == "Sim__step"
     assert wp.codegen.make_full_qualified_name(Sim.step.func) == Sim.step.key
+
+
+ODD = '''
+import warp as wp
+
+class Box:
+    @wp.kernel(
+        enable_backward=False,
+    )
+    def closed(
+        x: wp.array(dtype=float),
+    ):
+        i = wp.tid()
+# a remark at the margin
+
+        x[i] = wp.max(
+            x[i],
+    5.0,
+        )
+        # the end
+
+    @wp.kernel
+    def quoted(x: wp.array(dtype=float)):
+        """A text
+
+that goes to the margin.
+"""
+        i = wp.tid()
+        x[i] = x[i] \\
++ 6.0
+
+    def behind(self): return 1
+
+@wp.kernel
+def tabbed(x: wp.array(dtype=float)):
+\ti = wp.tid()
+\tif i < 5:
+\t\tx[i] = 8.0
+
+@wp.kernel
+def brief(x: wp.array(dtype=float)): x[wp.tid()] = 9.0
+@wp.kernel
+def last(x: wp.array(dtype=float)):
+    x[wp.tid()] = (
+10.0
+)'''
+
+
+@pytest.mark.parametrize("name, expected", [("closed", 5.0), ("quoted", 7.0), ("tabbed", 8.0), ("brief", 9.0), ("last", 10.0)])
+def test_texts_that_go_to_the_margin_end_where_python_says(written, name, expected):
+    module = written(ODD)
+    assert run(getattr(module.Box, name, None) or getattr(module, name)) == expected
+
+
+def test_functions_with_odd_texts_are_cut_by_indentation_as_inspect_cuts_them(written):
+    import inspect
+
+    from warp._src.kernels import source_text
+
+    module = written(TEXT.format(number=1))
+    for kernel in (module.change, module.apply, module.make(2.0)):
+        text, _, first = source_text.source_of(kernel.func)
+        lines, number = inspect.getsourcelines(kernel.func)
+        assert (text.strip(), first) == ("".join(lines).strip(), number)

@@ -2,7 +2,8 @@
 # `make bench`: runs every benchmark program of a build (bin/bench_*), one after the other so that they don't disturb
 # each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
 # BUILD_DIR/bench_results as JSON. Then the Python package, where the build has it: PYTHON is its interpreter,
-# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit.
+# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit. It ends with
+# a table of them all (bench/python/closing.py).
 #
 #   run_benchmarks.sh BUILD_DIR
 set -euo pipefail
@@ -47,7 +48,8 @@ if ((${#extensions[@]})); then
     --json "$1/bench_algorithms.json" ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
   echo
   echo "== kernels by lanes"
-  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/lanes.py"
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/lanes.py" \
+    --json "$1/bench_lanes.json"
   echo
   echo "== scattered additions by threads"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/scatter.py" \
@@ -68,4 +70,7 @@ if ((${#extensions[@]})); then
   echo "== gradients"
   PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$1/python/warp "$python" "$here/../../bench/python/gradients.py" \
     ${PEER_PYTHON:+--peer "$PEER_PYTHON"}
+  echo
+  echo "== all of this in one table"
+  "$python" "$here/../../bench/python/closing.py" "$1"
 fi

@@ -243,6 +243,8 @@ class ElementAtomic {
 
   void by_lane() {
     if (at_.fast_if) pointers_ = at_.pointers_slow();
+    const bool apart = (at_.pointers || at_.fast_if) && is_lanes(pointers_);
+    if (apart && !alone_ && !active_ && e_.unit.hooks->prefetches()) fetch_all();
     if (!writes_out_lanes()) return e_.for_each_lane(active_, [&](llvm::Value* lane) { one_lane(lane); });
     if (alone_ && adds() && !wanted_ && e_.W % 4 == 0) {
       if (AddQueue::takes(e_, op_)) return e_.queue->put(e_, info_, values_, pointers_, at_.offset);
@@ -251,8 +253,71 @@ class ElementAtomic {
     for (int lane = 0; lane < e_.W; ++lane) one_lane(b_.getInt64(std::uint64_t(lane)));
   }
 
+  /// Asks for the places of all lanes: an atomic operation waits for its own, and no later one begins meanwhile.
+  void fetch_all() {
+    for (int lane = 0; lane < e_.W; ++lane) {
+      llvm::Value* place = b_.CreateExtractElement(pointers_, std::uint64_t(lane));
+      place = b_.CreateConstGEP1_64(e_.unit.i8, place, at_.offset);
+      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {e_.unit.ptr},
+                         {place, b_.getInt32(1) /* to write */, b_.getInt32(3) /* near */, b_.getInt32(1) /* data */});
+    }
+  }
+
+  /// Whether these are an odd number of neighbouring floats, vectors of three above all, that processors with words of 64
+  /// bits add by fewer operations than numbers.
+  bool adds_pairs() const {
+    if (!adds() || wanted_ || alone_ || anywhere_ || in_block_ || joins_lanes_ || !e_.unit.hooks->prefetches())
+      return false;
+    const auto& parts = info_.parts;
+    if (parts.size() < 3 || parts.size() % 2 == 0) return false;
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      if (parts[k].scalar != ScalarKind::f32 || parts[k].count != 1 || parts[k].kind == PartKind::block ||
+          parts[k].offset != parts[0].offset + 4 * k)
+        return false;
+    return true;
+  }
+
+  /// Two at a time from the first place on that is a multiple of eight bytes, and the one that is left, at the begin or at
+  /// the end. Without branches: neighbouring elements take turns.
+  void add_pairs(llvm::Value* element, llvm::Value* lane) {
+    const std::size_t count = info_.parts.size();
+    llvm::SmallVector<llvm::Value*, 9> own;
+    for (const Part& part : values_) own.push_back(e_.lane_of(e_.plain(part), lane));
+    llvm::Value* begin = e_.byte_offset(element, b_.getInt64(at_.offset + info_.parts[0].offset));
+    llvm::Value* gap = b_.CreateAnd(b_.CreatePtrToInt(begin, e_.unit.i64), 4);
+    llvm::Value* shifted = b_.CreateICmpNE(gap, b_.getInt64(0));
+    llvm::Value* pairs = e_.byte_offset(begin, gap);
+    for (std::size_t k = 0; k + 1 < count; k += 2) {
+      llvm::Value* both = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getFloatTy(), 2));
+      for (std::size_t j = 0; j < 2; ++j)
+        both = b_.CreateInsertElement(both, b_.CreateSelect(shifted, own[k + j + 1], own[k + j]), std::uint64_t(j));
+      add_pair(e_.byte_offset(pairs, b_.getInt64(4 * k)), both);
+    }
+    llvm::Value* left = e_.byte_offset(begin, b_.CreateSelect(shifted, b_.getInt64(0), b_.getInt64(4 * (count - 1))));
+    llvm::Value* last = b_.CreateSelect(shifted, own.front(), own.back());
+    emit_scalar_atomic(e_, {op_.atomic, ScalarKind::f32, left, last, nullptr}, false);
+  }
+
+  void add_pair(llvm::Value* place, llvm::Value* both) {
+    const llvm::MaybeAlign align(8);
+    llvm::LoadInst* first = b_.CreateAlignedLoad(e_.unit.i64, place, align);
+    first->setAtomic(kAtomicOrder);
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *loop = e_.block("pair"), *done = e_.block("pair.done");
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode* seen = b_.CreatePHI(e_.unit.i64, 2);
+    seen->addIncoming(first, before);
+    llvm::Value* sums = e_.arith(OpCode::add, ScalarKind::f32, {b_.CreateBitCast(seen, both->getType()), both});
+    llvm::Value* next = b_.CreateBitCast(sums, e_.unit.i64);
+    auto* result = b_.CreateAtomicCmpXchg(place, seen, next, align, kAtomicOrder, kAtomicOrder);
+    seen->addIncoming(b_.CreateExtractValue(result, 0), b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateExtractValue(result, 1), done, loop);
+    b_.SetInsertPoint(done);
+  }
+
   void one_lane(llvm::Value* lane) {
     llvm::Value* element = e_.lane_of(pointers_, lane);
+    if (adds_pairs()) return add_pairs(element, lane);
     for (std::size_t k = 0; k < info_.parts.size(); ++k) {
       const PartInfo& part = info_.parts[k];
       if (part.count == 1)

@@ -1,6 +1,7 @@
 // The scheduler: every chunk once, nested and from many threads, exceptions, limits, quotas, forks; both forms.
 #include "runtime/scheduler.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -72,6 +73,62 @@ TEST(Scheduler, partsAreBegunAtTheSameTime) {
       nullptr, 4};
   queue.drain();
   EXPECT_EQ(order, (std::vector<std::int64_t>{0, 2, 4, 6, 1, 3, 5, 7, 8, 9}));
+}
+
+TEST(Scheduler, chunksKnowTheirPart) {
+  for (int limit : {1, 2, 3, 8}) {
+    const Limit scope(limit);
+    struct Seen {
+      std::atomic<int> parts[96] = {};
+    } seen;
+    parallel_chunks(
+        96, [](void* raw, std::int64_t i) noexcept { static_cast<Seen*>(raw)->parts[i] = current_part() + 1; }, &seen,
+        0, nullptr, ChunkOrder::apart);
+    for (int i = 0; i < 96; ++i) EXPECT_EQ(seen.parts[i] - 1, i * limit / 96) << limit;
+    EXPECT_EQ(current_part(), 0);
+  }
+}
+
+#if defined(WEFT_SCHEDULER_TBB) && !WEFT_THREAD_SANITIZER
+TEST(Scheduler, slowCallsTryTheThreadsOfAnOpenMpThatIsLoaded) {
+  void* library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library || thread_count() < 2) GTEST_SKIP() << "no OpenMP to try, or one processor";
+  using namespace std::chrono_literals;
+  const auto tell = [](bool by_guest, std::chrono::nanoseconds wall) {
+    detail::tell_call({by_guest, wall, 10us, 64, 2});
+  };
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_FALSE(detail::openmp_is_wanted());
+    tell(false, 10ms);
+  }
+  ASSERT_TRUE(detail::openmp_is_wanted());
+  std::vector<std::atomic<int>> hits(1000);
+  detail::ChunkQueue queue{1000,
+                           [](void* raw, std::int64_t i) noexcept {
+                             ++(*static_cast<std::vector<std::atomic<int>>*>(raw))[std::size_t(i)];
+                             count_all(3);  // calls within chunks
+                           },
+                           &hits};
+  ASSERT_TRUE(detail::run_on_openmp(queue));
+  for (const auto& h : hits) ASSERT_EQ(h.load(), 1);
+  for (int k = 0; k < 6; ++k) tell(true, 400us);  // better than the team
+  EXPECT_TRUE(detail::openmp_is_wanted());
+  for (int k = 0; k < 300; ++k) tell(true, 400us);
+  EXPECT_FALSE(detail::openmp_is_wanted());  // the team is tried again
+  for (int k = 0; k < 3; ++k) tell(false, 10ms);
+  EXPECT_TRUE(detail::openmp_is_wanted());
+  for (int k = 0; k < 6; ++k) tell(true, 9ms);  // hardly better
+  EXPECT_FALSE(detail::openmp_is_wanted());
+  for (int k = 0; k < 3; ++k) tell(false, 10ms);
+  EXPECT_FALSE(detail::openmp_is_wanted());  // and not again so soon
+}
+#endif
+
+TEST(Scheduler, takenCoresAreLeftAlone) {
+  const Limit scope(2);
+  const TakenCore core;
+  const auto caller = std::this_thread::get_id();
+  parallel_for(100, [&](std::int64_t) { EXPECT_EQ(std::this_thread::get_id(), caller); });
 }
 
 TEST(Scheduler, callsThatFollowEachOtherRunEveryChunkOnce) {

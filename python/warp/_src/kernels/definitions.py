@@ -26,7 +26,8 @@ _counter = itertools.count()
 
 def make_full_qualified_name(func: typing.Callable | str) -> str:
     """The key of a function: its qualified name with two underscores for each dot, without other signs."""
-    return re.sub(r"\W", "", (func if isinstance(func, str) else func.__qualname__).replace(".", "__"))
+    key = (func if isinstance(func, str) else func.__qualname__).replace(".", "__")
+    return key if key.isascii() and key.isidentifier() else re.sub(r"\W", "", key)
 
 
 _key_of = make_full_qualified_name

@@ -314,8 +314,10 @@ class FunctionResolver:
         return names
 
     def closure(self) -> dict[str, object]:
-        cells = self.func.__closure__ or ()
-        out = {}
+        cells = self.func.__closure__
+        out: dict[str, object] = {}
+        if cells is None:
+            return out
         for name, cell in zip(self.func.__code__.co_freevars, cells):
             try:
                 out[name] = cell.cell_contents
@@ -354,10 +356,12 @@ class FunctionResolver:
         code, around, closed = self.func.__code__, self.func.__globals__, self.closure()
         free = code.co_freevars
         # Most kernels name nothing but `wp`, and what the language says of its own names stays.
-        if all(_is_warp_module(closed.get(name)) for name in free) and all(
-            name not in around or _is_warp_module(around[name]) for name in code.co_names
-        ):
-            return False, ""
+        for name in code.co_names:
+            if name in around and not _is_warp_module(around[name]):
+                break
+        else:
+            if not free or all(_is_warp_module(closed.get(name)) for name in free):
+                return False, ""
         known = set() if known is None else known
         known.add(self)
         variable, texts = False, []

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import inspect
 import linecache
-import operator
-import types
 from typing import Any, Callable
 
-_line_number = operator.itemgetter(2)  # of what `co_lines` gives
 _read: dict[str, tuple[Any, list[str]]] = {}
 """By file: whose import read it, and its lines."""
 
@@ -59,8 +56,8 @@ def name_in_text(func: Callable) -> str:
 
 
 def source_of(func: Callable, exact: bool = False) -> tuple[str, str, int]:
-    """Text, file and first line of a function. Without `exact` the text may end early in the odd function that has a
-    bracket or text in several lines, indented less than itself, at its end; it does not parse then."""
+    """Text, file and first line of a function. Without `exact` the text ends early in the odd function that has a
+    bracket or text in several lines, one of them indented less than itself; it does not parse then."""
     code = _written(func).__code__
     given = getattr(func, "_wp_source_", None)
     if given is not None:
@@ -69,38 +66,29 @@ def source_of(func: Callable, exact: bool = False) -> tuple[str, str, int]:
     if 0 < first <= len(lines):
         if exact:
             return "".join(inspect.getblock(lines[first - 1 :])), code.co_filename, first
-        return "".join(lines[first - 1 : _end_of_block(lines, first, _last_line(code))]), code.co_filename, first
+        return "".join(lines[first - 1 : _end_of_block(lines, first)]), code.co_filename, first
     raise RuntimeError(
         f"the source text of '{func.__qualname__}' can't be found (defined in {code.co_filename}); define it in a "
         "file or notebook cell, or register the text with linecache"
     )
 
 
-def _last_line(code: types.CodeType) -> int:
-    """The last line that has code: a line inside the function's block, behind its header."""
-    # Without a loop in Python: every kernel passes here before its first launch.
-    last = max(filter(None, map(_line_number, code.co_lines())), default=code.co_firstlineno)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            last = max(last, _last_line(constant))
-    return last
-
-
-def _end_of_block(lines: list[str], first: int, last: int) -> int:
-    """The number of the last line of the block that begins at line `first` and has code up to line `last`."""
+def _end_of_block(lines: list[str], first: int) -> int:
+    """The number of the last line of the block that begins at line `first`: before the first line that is indented no more,
+    unless it closes a bracket. What else goes on in such a line (a text, brackets within brackets) is cut, and does not parse."""
     indent = _indent(lines[first - 1])
-    end = min(last, len(lines))
-    header = first
-    while header < len(lines) and not lines[header - 1].lstrip().startswith(("def ", "async def ")):
-        header += 1  # decorators; a body of nothing but text has no code behind them
-    end = max(end, header)
-    for number in range(end + 1, len(lines) + 1):
-        line = lines[number - 1].strip()
-        if not line or line.startswith("#"):
+    end = first
+    while end < len(lines) and not lines[end - 1].lstrip().startswith(("def ", "async def ")):
+        end += 1  # decorators
+    # Every kernel passes here before its first launch.
+    for number in range(end, len(lines)):
+        line = lines[number]
+        text = line.lstrip()
+        if not text or text[0] == "#":
             continue  # belongs to the block only if more of it follows
-        if _indent(lines[number - 1]) <= indent:
+        if (len(line) - len(text) if "\t" not in line else _indent(line)) <= indent and text[0] not in ")]}":
             break
-        end = number
+        end = number + 1
     return end
 
 
