@@ -32,8 +32,20 @@ def _volume_count(leaf: uint64, voxel: uint32):
     return where((bits & bit) == uint64(0), -1, first + before + bit_count(bits & (bit - uint64(1))))
 
 
+# The same by an entry of the table.
 def _volume_counted_index(volume: uint64, entry: uint32, voxel: uint32):
-    return _volume_count(_volume_words(volume, entry), voxel)
+    index = -1
+    if _volume_is_leaf(entry):
+        leaf = _volume_words(volume, entry)
+        word = voxel >> uint32(6)
+        bits = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
+        bit = uint64(1) << uint64(voxel & uint32(63))
+        if (bits & bit) != uint64(0):
+            before = _volume_words_before(_fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0], word)
+            index = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1 + before + bit_count(bits & (bit - uint64(1)))
+    else:
+        index = int(_fixed(_volume_one_value(volume, entry), uint32)[0]) - 1
+    return index
 
 
 # The index of a voxel in a grid of any type, by a walk.
@@ -126,16 +138,29 @@ def _volume_indices_around(volume: uint64, uvw: vec3):
     return a, b, c, d, e, f, g, h, has, x, y, z
 
 
-# By the table: most often all in one leaf.
+# By the table: most often all in one leaf, or all where there is none and one index stands for all of them.
 def _volume_corner_indices(volume: uint64, i: int, j: int, k: int, at: uint32, indexing: uint32):
     voxel = _volume_voxel(i, j, k)
     entry = _volume_entry(volume, at)
     has = _SOME
-    if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
-        leaf = _volume_words(volume, entry)
-        a, b, c, d, e, f, g, h, has = _volume_inner_indices(volume, leaf, voxel, indexing)
+    if _volume_crossing(voxel) == uint32(0):
+        if _volume_is_leaf(entry):
+            a, b, c, d, e, f, g, h, has = _volume_inner_indices(volume, _volume_words(volume, entry), voxel, indexing)
+        else:
+            a = _volume_one_index(_volume_one_value(volume, entry), indexing)
+            b = a
+            c = a
+            d = a
+            e = a
+            f = a
+            g = a
+            h = a
+            has = where(a < 0, _NONE, _ALL)
     else:
-        a, b, c, d, e, f, g, h = _volume_table_indices(volume, i, j, k, at, voxel, indexing)
+        if indexing == uint32(_BY_COUNT):
+            a, b, c, d, e, f, g, h = _volume_table_indices(volume, at, entry, voxel)
+        else:
+            a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
     return a, b, c, d, e, f, g, h, has
 
 
@@ -213,96 +238,22 @@ def _volume_pair(word: uint64, bit: uint64, before: int):
     return where(first != 0, next, -1), where(second, next + first, -1)
 
 
-def _volume_counted_pair(volume: uint64, entry: uint32, voxel: uint32):
-    leaf = _volume_words(volume, entry)
-    word = voxel >> uint32(6)
-    before = _volume_words_before(_fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0], word)
-    before += int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
-    return _volume_pair(_fixed(leaf + uint64(_LEAF_MASK), uint64)[word], uint64(voxel & uint32(63)), before)
-
-
-# The same across leaves, and where there is none; there all eight have one index most often.
-def _volume_table_indices(volume: uint64, i: int, j: int, k: int, at: uint32, voxel: uint32, indexing: uint32):
+# The same across leaves, and where there is none. Each by itself: at the edge of what there is most have no index, which a bit tells.
+def _volume_table_indices(volume: uint64, at: uint32, entry: uint32, voxel: uint32):
     x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
-    at_a = _volume_entry(volume, at)
-    at_b = _volume_entry(volume, at + to_z)
-    at_c = _volume_entry(volume, at + to_y)
-    at_d = _volume_entry(volume, at + to_y + to_z)
-    at_e = _volume_entry(volume, at + to_x)
-    at_f = _volume_entry(volume, at + to_x + to_z)
-    at_g = _volume_entry(volume, at + to_x + to_y)
-    at_h = _volume_entry(volume, at + to_x + to_y + to_z)
-    differ = (at_a ^ at_b) | (at_a ^ at_c) | (at_a ^ at_d) | (at_a ^ at_e) | (at_a ^ at_f) | (at_a ^ at_g) | (at_a ^ at_h)
-    if (differ == uint32(0)) & (not _volume_is_leaf(at_a)):
-        a = _volume_one_index(_volume_one_value(volume, at_a), indexing)
-        b = a
-        c = a
-        d = a
-        e = a
-        f = a
-        g = a
-        h = a
-    else:
-        if (indexing == uint32(_BY_COUNT)) & _volume_is_leaf(at_a | at_b | at_c | at_d | at_e | at_f | at_g | at_h):
-            if to_z == uint32(0):
-                a, b = _volume_counted_pair(volume, at_a, voxel)
-                c, d = _volume_counted_pair(volume, at_c, voxel + y)
-                e, f = _volume_counted_pair(volume, at_e, voxel + x)
-                g, h = _volume_counted_pair(volume, at_g, voxel + x + y)
-            else:
-                a = _volume_counted_index(volume, at_a, voxel)
-                b = _volume_counted_index(volume, at_b, voxel + z)
-                c = _volume_counted_index(volume, at_c, voxel + y)
-                d = _volume_counted_index(volume, at_d, voxel + y + z)
-                e = _volume_counted_index(volume, at_e, voxel + x)
-                f = _volume_counted_index(volume, at_f, voxel + x + z)
-                g = _volume_counted_index(volume, at_g, voxel + x + y)
-                h = _volume_counted_index(volume, at_h, voxel + x + y + z)
-        else:
-            a, b, c, d, e, f, g, h = _volume_edge_indices(volume, i, j, k, at, voxel, indexing)
-    return a, b, c, d, e, f, g, h
+    return (
+        _volume_counted_index(volume, entry, voxel),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_z), voxel + z),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_y), voxel + y),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_y + to_z), voxel + y + z),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x), voxel + x),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x + to_z), voxel + x + z),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x + to_y), voxel + x + y),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x + to_y + to_z), voxel + x + y + z),
+    )
 
 
-# The same where some of the eight are in no leaf: at the edge of what there is, where most often none of them has an index. This is
-# rare, and stays a call, so that what is not rare is part of the kernel.
-@lanewise
-def _volume_edge_indices(volume: uint64, i: int, j: int, k: int, at: uint32, voxel: uint32, indexing: uint32):
-    found = True
-    if indexing == uint32(_BY_COUNT):
-        x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
-        found = _volume_bit(volume, at, voxel)
-        found |= _volume_bit(volume, at + to_z, voxel + z)
-        found |= _volume_bit(volume, at + to_y, voxel + y)
-        found |= _volume_bit(volume, at + to_y + to_z, voxel + y + z)
-        found |= _volume_bit(volume, at + to_x, voxel + x)
-        found |= _volume_bit(volume, at + to_x + to_z, voxel + x + z)
-        found |= _volume_bit(volume, at + to_x + to_y, voxel + x + y)
-        found |= _volume_bit(volume, at + to_x + to_y + to_z, voxel + x + y + z)
-    a = -1
-    b = -1
-    c = -1
-    d = -1
-    e = -1
-    f = -1
-    g = -1
-    h = -1
-    if found:
-        a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
-    return a, b, c, d, e, f, g, h
-
-
-# Whether a voxel has an index in a grid where active ones are counted: its bit is set, or there is no leaf and the index that stands
-# for all voxels there is not zero.
-def _volume_bit(volume: uint64, at: uint32, voxel: uint32):
-    entry = _volume_entry(volume, at)
-    in_leaf = _volume_is_leaf(entry)
-    words = (entry & uint32(0x7FFFFFFF)) + where(in_leaf, uint32(_LEAF_MASK >> 2) + ((voxel >> uint32(6)) << uint32(1)), uint32(0))
-    word = _fixed(_volume_words(volume, words), uint64)[0]
-    bit = uint64(1) << uint64(voxel & uint32(63))
-    return (word & where(in_leaf, bit, uint64(0xFFFFFFFFFFFFFFFF))) != uint64(0)
-
-
-# The same one by one, rare as well.
+# The same one by one, without the table. This is rare, and stays a call, so that what is not rare is part of the kernel.
 @lanewise
 def _volume_far_indices(volume: uint64, i: int, j: int, k: int, indexing: uint32):
     found = empty(shape=8, dtype=int)
