@@ -38,8 +38,13 @@ def options_of(description: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def rates(calls: dict[str, Callable[[], None]], order: str, options: argparse.Namespace) -> dict[str, float]:
-    """Millions of samples a second for each call, by the best of its times."""
+def rates(
+    calls: dict[str, Callable[[], None]],
+    order: str,
+    options: argparse.Namespace,
+    before: dict[str, Callable[[], None]] | None = None,
+) -> dict[str, float]:
+    """Millions of samples a second for each call, by the best of its times; what is to be done before each is not counted."""
     import warp as wp
 
     clock = time.process_time if options.processor_time else time.perf_counter
@@ -47,6 +52,9 @@ def rates(calls: dict[str, Callable[[], None]], order: str, options: argparse.Na
     for name, call in calls.items():
         best = float("inf")
         for _ in range(10 if options.cores else 6):
+            if before and name in before:
+                before[name]()
+                wp.synchronize_device(options.device)
             start = clock()
             call()
             wp.synchronize_device(options.device)

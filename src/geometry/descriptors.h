@@ -116,7 +116,7 @@ struct VolumeDescriptor {
   double matrix_wide[9];
   double inverse_wide[9];
   double translation_wide[3];
-  std::uint64_t places;            // the table of places in a box (volume/place_table.h); 0: there is none
+  std::uint64_t places;            // the table of places in a box (volume/place_table.h)
   std::int32_t places_low[3];      // the box's first place, its corner divided by 8
   std::uint32_t places_extent[3];  // of the box, less one: what lies in it has neighbours in it; 0 without a table
   std::uint32_t places_step[2];    // from an entry to the next along x and y

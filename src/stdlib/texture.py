@@ -78,6 +78,16 @@ def _texture_is_still(texture: uint64):
     return _texture_flag(texture, _PLAIN) & (_fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0))
 
 
+# Whether a texture is linear and has one level, whatever lies beyond its edges, and its texels have no gradient.
+def _texture_is_lone(texture: uint64):
+    flags = _fixed(texture + uint64(_TEXTURE_FLAGS), uint32)[0]
+    return (
+        ((flags & uint32(_LINEAR_TEXELS | _WHOLE_TEXELS)) == uint32(_LINEAR_TEXELS))
+        & (_fixed(texture + uint64(_TEXTURE_LEVEL_COUNT), int)[0] == 1)
+        & (_fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] == uint64(0))
+    )
+
+
 def _texture_mode(texture: uint64, axis: int):
     return _fixed(texture + uint64(_TEXTURE_ADDRESS), int)[axis]
 

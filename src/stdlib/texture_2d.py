@@ -146,7 +146,8 @@ def _texture_quick2_gradient(texture, u, v, lod, like, adj):
     adjoint[lod] += slopes[3]
 
 
-# The same for what most textures are, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself.
+# The same for textures of one level, made of texels that have no gradient: its slopes are short enough to stand in a kernel itself, and
+# need fewer registers.
 def _texture_still2(texture: uint64, u: float, v: float, lod: float, like):
     object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
     scale = _fixed(texture + uint64(_TEXTURE_QUICK), float)
@@ -174,10 +175,29 @@ def _texture_still_weighed2(texture: uint64, u: float, v: float, weights):
     return _texture_sum(_texture_blend2(a, b, c, d, part_x, part_y), weights)
 
 
+# Of those whose outermost texels don't go on for ever.
+def _texture_lone_weighed2(texture: uint64, u: float, v: float, weights):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x0, x1, part_x, in_x0, in_x1 = _texture_between_any(texture, level, u, 0)
+    y0, y1, part_y, in_y0, in_y1 = _texture_between_any(texture, level, v, 1)
+    a, b, c, d = _texture_still_corners2(_fixed(level, uint64)[0], x0, x1, y0, y1, weights)
+    if _texture_flag(texture, _BORDERED):
+        a = where(in_x0 and in_y0, a, type(weights)())
+        b = where(in_x1 and in_y0, b, type(weights)())
+        c = where(in_x0 and in_y1, c, type(weights)())
+        d = where(in_x1 and in_y1, d, type(weights)())
+    return _texture_sum(_texture_blend2(a, b, c, d, part_x, part_y), weights)
+
+
 def _texture_still2_gradient(texture, u, v, lod, like, adj):
-    slopes = grad(_texture_still_weighed2)(texture, u, v, adj)
-    adjoint[u] += slopes[1]
-    adjoint[v] += slopes[2]
+    if _texture_flag(texture, _PLAIN):
+        slopes = grad(_texture_still_weighed2)(texture, u, v, adj)
+        adjoint[u] += slopes[1]
+        adjoint[v] += slopes[2]
+    else:
+        others = grad(_texture_lone_weighed2)(texture, u, v, adj)
+        adjoint[u] += others[1]
+        adjoint[v] += others[2]
 
 
 def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
@@ -185,7 +205,7 @@ def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
     if not _texture_lives(texture):
         return type(like)()
     if _on_gpu():
-        if _texture_is_still(texture):
+        if _texture_is_lone(texture):
             return _texture_still2(texture, u, v, lod, like)
         return _texture_quick2(texture, u, v, lod, like)
     if _texture_flag(texture, _PLAIN):

@@ -105,23 +105,40 @@ def _volume_at(volume: uint64, i: int, j: int, k: int):
     return known, x * step[0] + y * step[1] + z
 
 
+# The same for one voxel, whose neighbours may lie outside. There is an entry in any case: what the table does not know reads one in vain,
+# so that nobody has to ask before what is rare.
+def _volume_at_alone(volume: uint64, i: int, j: int, k: int):
+    low = _fixed(volume + uint64(_VOLUME_PLACES_LOW), int)
+    extent = _fixed(volume + uint64(_VOLUME_PLACES_EXTENT), uint32)
+    step = _fixed(volume + uint64(_VOLUME_PLACES_STEP), uint32)
+    x = uint32((i >> 3) - low[0])
+    y = uint32((j >> 3) - low[1])
+    z = uint32((k >> 3) - low[2])
+    known = (x <= extent[0]) & (y <= extent[1]) & (z <= extent[2])
+    return known, min(x, extent[0]) * step[0] + min(y, extent[1]) * step[1] + min(z, extent[2])
+
+
+# Loose: entries of lanes are seldom next to each other, and nobody has to ask.
 def _volume_entry(volume: uint64, at: uint32):
-    return _fixed(_fixed(volume + uint64(_VOLUME_PLACES), uint64)[0], uint32)[at]
+    return _fixed(_fixed(volume + uint64(_VOLUME_PLACES), uint64)[0], uint32, "loose")[at]
 
 
-# An entry below zero tells where the value lies that all voxels there have, in words; others are numbers of leaves.
+# Entries tell in words how far something lies behind the beginning of the grid: the leaf or, with the highest bit set, the value that all
+# voxels there have.
 def _volume_is_leaf(entry: uint32):
     return int(entry) >= 0
 
 
-def _volume_leaf(volume: uint64, number: uint32, leaf_bytes: uint32):
-    return _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0] + uint64(number) * uint64(leaf_bytes)
+def _volume_words(volume: uint64, words: uint32):
+    return _fixed(volume + uint64(_VOLUME_GRID), uint64)[0] + (uint64(words) << uint64(2))
 
 
 def _volume_one_value(volume: uint64, entry: uint32):
-    return _fixed(volume + uint64(_VOLUME_GRID), uint64)[0] + (uint64(entry << uint32(1)) << uint64(1))
+    return _volume_words(volume, entry & uint32(0x7FFFFFFF))
 
 
+# By a walk, which is rare: each thread by itself, as a call, so that what is not rare is part of the kernel.
+@lanewise
 def _volume_walk(volume: uint64, i: int, j: int, k: int, like):
     place, leaf = _volume_place(
         volume,
@@ -143,8 +160,7 @@ def _volume_place_of(volume: uint64, i: int, j: int, k: int, like):
     if known:
         entry = _volume_entry(volume, at)
         leaf = _volume_is_leaf(entry)
-        place = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
-        place = where(leaf, place, _volume_one_value(volume, entry))
+        place = _volume_one_value(volume, entry)
     else:
         place, leaf = _volume_walk(volume, i, j, k, like)
     return place, leaf
@@ -164,15 +180,10 @@ def _volume_fits(volume: uint64, like):
 
 
 def _volume_value(volume: uint64, i: int, j: int, k: int, like):
-    known, at = _volume_at(volume, i, j, k)
+    known, at = _volume_at_alone(volume, i, j, k)
     voxel = _volume_voxel(i, j, k)
-    if known:
-        entry = _volume_entry(volume, at)
-        if _volume_is_leaf(entry):
-            value = _volume_in_leaf(volume, entry, voxel, like)
-        else:
-            value = _voxels(_volume_one_value(volume, entry), type(like))[0]
-    else:
+    value = _volume_in_any(volume, _volume_entry(volume, at), voxel, like)
+    if not known:
         place, in_leaf = _volume_walk(volume, i, j, k, like)
         if in_leaf:
             place += uint64(_grid_layout("leaf_table", type(like)) + voxel * _grid_layout("value_bytes", type(like)))
@@ -242,16 +253,16 @@ def _volume_parts_gradient(uvw, x, y, z, adj_x, adj_y, adj_z):
 def _volume_corners(volume: uint64, at: uint32, voxel: uint32, like):
     entry = _volume_entry(volume, at)
     if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
-        leaf = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
-        voxels = _voxels(leaf + uint64(_grid_layout("leaf_table", type(like))), type(like))
-        a = voxels[voxel]
-        b = voxels[voxel + uint32(1)]
-        c = voxels[voxel + uint32(8)]
-        d = voxels[voxel + uint32(9)]
-        e = voxels[voxel + uint32(64)]
-        f = voxels[voxel + uint32(65)]
-        g = voxels[voxel + uint32(72)]
-        h = voxels[voxel + uint32(73)]
+        words = entry + voxel * (_grid_layout("value_bytes", type(like)) >> uint32(2))
+        voxels = _voxels(_volume_words(volume, words) + uint64(_grid_layout("leaf_table", type(like))), type(like))
+        a = voxels[0]
+        b = voxels[1]
+        c = voxels[8]
+        d = voxels[9]
+        e = voxels[64]
+        f = voxels[65]
+        g = voxels[72]
+        h = voxels[73]
     else:
         a, b, c, d, e, f, g, h = _volume_table_corners(volume, at, voxel, like)
     return a, b, c, d, e, f, g, h
@@ -294,41 +305,31 @@ def _volume_table_corners(volume: uint64, at: uint32, voxel: uint32, like):
     at_g = _volume_entry(volume, at + to_x + to_y)
     at_h = _volume_entry(volume, at + to_x + to_y + to_z)
     at_a = _volume_entry(volume, at)
-    if _volume_is_leaf(at_a | at_b | at_c | at_d | at_e | at_f | at_g | at_h):
-        a = _volume_in_leaf(volume, at_a, voxel, like)
-        b = _volume_in_leaf(volume, at_b, voxel + z, like)
-        c = _volume_in_leaf(volume, at_c, voxel + y, like)
-        d = _volume_in_leaf(volume, at_d, voxel + y + z, like)
-        e = _volume_in_leaf(volume, at_e, voxel + x, like)
-        f = _volume_in_leaf(volume, at_f, voxel + x + z, like)
-        g = _volume_in_leaf(volume, at_g, voxel + x + y, like)
-        h = _volume_in_leaf(volume, at_h, voxel + x + y + z, like)
-    else:
-        a = _volume_in_any(volume, at_a, voxel, like)
-        b = _volume_in_any(volume, at_b, voxel + z, like)
-        c = _volume_in_any(volume, at_c, voxel + y, like)
-        d = _volume_in_any(volume, at_d, voxel + y + z, like)
-        e = _volume_in_any(volume, at_e, voxel + x, like)
-        f = _volume_in_any(volume, at_f, voxel + x + z, like)
-        g = _volume_in_any(volume, at_g, voxel + x + y, like)
-        h = _volume_in_any(volume, at_h, voxel + x + y + z, like)
-    return a, b, c, d, e, f, g, h
+    return (
+        _volume_in_any(volume, at_a, voxel, like),
+        _volume_in_any(volume, at_b, voxel + z, like),
+        _volume_in_any(volume, at_c, voxel + y, like),
+        _volume_in_any(volume, at_d, voxel + y + z, like),
+        _volume_in_any(volume, at_e, voxel + x, like),
+        _volume_in_any(volume, at_f, voxel + x + z, like),
+        _volume_in_any(volume, at_g, voxel + x + y, like),
+        _volume_in_any(volume, at_h, voxel + x + y + z, like),
+    )
 
 
-# A voxel of a leaf.
-def _volume_in_leaf(volume: uint64, number: uint32, voxel: uint32, like):
-    leaf = _volume_leaf(volume, number, _grid_layout("leaf_bytes", type(like)))
-    return _voxels(leaf + uint64(_grid_layout("leaf_table", type(like))), type(like))[voxel]
-
-
-# A voxel that an entry tells of: by address, without branches.
+# A voxel that an entry tells of, without branches.
 def _volume_in_any(volume: uint64, entry: uint32, voxel: uint32, like):
-    leaf = _volume_leaf(volume, entry, _grid_layout("leaf_bytes", type(like)))
-    leaf += uint64(_grid_layout("leaf_table", type(like))) + uint64(voxel) * uint64(_grid_layout("value_bytes", type(like)))
-    return _voxels(where(_volume_is_leaf(entry), leaf, _volume_one_value(volume, entry)), type(like))[0]
+    inside = voxel * (_grid_layout("value_bytes", type(like)) >> uint32(2)) + (_grid_layout("leaf_table", type(like)) >> uint32(2))
+    words = (entry & uint32(0x7FFFFFFF)) + where(_volume_is_leaf(entry), inside, uint32(0))
+    if _grid_layout("value_bytes", type(like)) == uint32(4):
+        value = _voxels(_volume_words(volume, uint32(0)), type(like))[words]
+    else:
+        value = _voxels(_volume_words(volume, words), type(like))[0]
+    return value
 
 
-# The same without the table: each leaf, `part` on from the first, is looked for once.
+# The same without the table: each leaf, `part` on from the first, is looked for once. Rare as well.
+@lanewise
 def _volume_far_corners(volume: uint64, i: int, j: int, k: int, like):
     found = empty(shape=8, dtype=type(like))
     crossing = _volume_crossed_parts(i, j, k)

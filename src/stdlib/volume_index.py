@@ -9,9 +9,11 @@ def volume_voxel_count(id: uint64):
     return _fixed(volume + uint64(_VOLUME_VOXELS), int)[0]
 
 
-# The index of a voxel in a leaf, of which both the address and the number are known.
-def _volume_leaf_index(leaf: uint64, number: uint32, voxel: uint32, indexing: uint32):
+# The index of a voxel in a leaf.
+def _volume_leaf_index(volume: uint64, leaf: uint64, voxel: uint32, indexing: uint32):
     if indexing == uint32(_BY_LEAF):
+        bytes_in = leaf - _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0]
+        number = bytes_in / uint64(_fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
         return (int(number) << 9) + int(voxel)
     first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
     if indexing == uint32(_BY_FIRST):
@@ -30,8 +32,20 @@ def _volume_count(leaf: uint64, voxel: uint32):
     return where((bits & bit) == uint64(0), -1, first + before + bit_count(bits & (bit - uint64(1))))
 
 
-def _volume_counted_index(volume: uint64, number: uint32, voxel: uint32):
-    return _volume_count(_volume_leaf(volume, number, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0]), voxel)
+# The same by an entry of the table.
+def _volume_counted_index(volume: uint64, entry: uint32, voxel: uint32):
+    index = -1
+    if _volume_is_leaf(entry):
+        leaf = _volume_words(volume, entry)
+        word = voxel >> uint32(6)
+        bits = _fixed(leaf + uint64(_LEAF_MASK), uint64)[word]
+        bit = uint64(1) << uint64(voxel & uint32(63))
+        if (bits & bit) != uint64(0):
+            before = _volume_words_before(_fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0], word)
+            index = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1 + before + bit_count(bits & (bit - uint64(1)))
+    else:
+        index = int(_fixed(_volume_one_value(volume, entry), uint32)[0]) - 1
+    return index
 
 
 # The index of a voxel in a grid of any type, by a walk.
@@ -49,9 +63,7 @@ def _volume_walked_index(volume: uint64, i: int, j: int, k: int, indexing: uint3
         _fixed(volume + uint64(_VOLUME_LOWER_TABLE), uint32)[0],
     )
     if leaf:
-        bytes_in = place - _fixed(volume + uint64(_VOLUME_LEAVES), uint64)[0]
-        number = uint32(bytes_in / uint64(_fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0]))
-        return _volume_leaf_index(place, number, _volume_voxel(i, j, k), indexing)
+        return _volume_leaf_index(volume, place, _volume_voxel(i, j, k), indexing)
     return _volume_one_index(place, indexing)
 
 
@@ -65,8 +77,7 @@ def _volume_one_index(place: uint64, indexing: uint32):
 # By an entry of the table.
 def _volume_entry_index(volume: uint64, entry: uint32, voxel: uint32, indexing: uint32):
     if _volume_is_leaf(entry):
-        leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-        index = _volume_leaf_index(leaf, entry, voxel, indexing)
+        index = _volume_leaf_index(volume, _volume_words(volume, entry), voxel, indexing)
     else:
         index = _volume_one_index(_volume_one_value(volume, entry), indexing)
     return index
@@ -96,8 +107,13 @@ def _volume_index(volume: uint64, i: int, j: int, k: int, indexing: uint32):
     return index
 
 
-# The indices of the eight voxels around a place, whether all of them are known to have one, and how far it is from the first one
-# along each axis.
+# How many of eight voxels are known to have an index: none, all, or it is not known.
+_NONE = 0
+_ALL = 1
+_SOME = 2
+
+
+# The indices of the eight voxels around a place, how many have one, and how far it is from the first one along each axis.
 def _volume_indices_around(volume: uint64, uvw: vec3):
     low_x = floor(uvw[0])
     low_y = floor(uvw[1])
@@ -113,29 +129,42 @@ def _volume_indices_around(volume: uint64, uvw: vec3):
     at = uint32(0)
     if indexing != uint32(0):
         known, at = _volume_at(volume, i, j, k)
-    all = False
+    has = _SOME
     if known:
-        a, b, c, d, e, f, g, h, all = _volume_corner_indices(volume, i, j, k, at, indexing)
+        a, b, c, d, e, f, g, h, has = _volume_corner_indices(volume, i, j, k, at, indexing)
     else:
         x, y, z = _volume_parts(uvw, x, y, z)
         a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
-    return a, b, c, d, e, f, g, h, all, x, y, z
+    return a, b, c, d, e, f, g, h, has, x, y, z
 
 
-# By the table: most often all in one leaf.
+# By the table: most often all in one leaf, or all where there is none and one index stands for all of them.
 def _volume_corner_indices(volume: uint64, i: int, j: int, k: int, at: uint32, indexing: uint32):
     voxel = _volume_voxel(i, j, k)
     entry = _volume_entry(volume, at)
-    all = False
-    if _volume_is_leaf(entry) & (_volume_crossing(voxel) == uint32(0)):
-        leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-        a, b, c, d, e, f, g, h, all = _volume_inner_indices(leaf, entry, voxel, indexing)
+    has = _SOME
+    if _volume_crossing(voxel) == uint32(0):
+        if _volume_is_leaf(entry):
+            a, b, c, d, e, f, g, h, has = _volume_inner_indices(volume, _volume_words(volume, entry), voxel, indexing)
+        else:
+            a = _volume_one_index(_volume_one_value(volume, entry), indexing)
+            b = a
+            c = a
+            d = a
+            e = a
+            f = a
+            g = a
+            h = a
+            has = where(a < 0, _NONE, _ALL)
     else:
-        a, b, c, d, e, f, g, h = _volume_table_indices(volume, i, j, k, at, voxel, indexing)
-    return a, b, c, d, e, f, g, h, all
+        if indexing == uint32(_BY_COUNT):
+            a, b, c, d, e, f, g, h = _volume_table_indices(volume, at, entry, voxel)
+        else:
+            a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
+    return a, b, c, d, e, f, g, h, has
 
 
-def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: uint32):
+def _volume_inner_indices(volume: uint64, leaf: uint64, at: uint32, indexing: uint32):
     a = -1
     b = -1
     c = -1
@@ -144,7 +173,7 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
     f = -1
     g = -1
     h = -1
-    all = False
+    has = _NONE
     if indexing == uint32(_BY_COUNT):
         # The voxels of one i are one word of the mask. Where none of the eight is active, there is nothing to count; where all are,
         # the second of two neighbours along k has one more before it. The word is never the last of a leaf, so those before it are
@@ -159,8 +188,9 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
             first = int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
             before = first + int(((prefix << uint64(9)) >> shift) & uint64(511))
             after = first + int((prefix >> shift) & uint64(511))
-            all = (((low & high) >> bit) & uint64(0x303)) == uint64(0x303)
-            if all:
+            has = _SOME
+            if (((low & high) >> bit) & uint64(0x303)) == uint64(0x303):
+                has = _ALL
                 a = before + _volume_count_below(low, bit)
                 b = a + 1
                 c = before + _volume_count_below(low, bit + uint64(8))
@@ -175,8 +205,8 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
                 e, f = _volume_pair(high, bit, after)
                 g, h = _volume_pair(high, bit + uint64(8), after)
     else:
-        all = True
-        a = _volume_leaf_index(leaf, number, at, indexing)
+        has = _ALL
+        a = _volume_leaf_index(volume, leaf, at, indexing)
         b = a + 1
         c = a + 8
         d = a + 9
@@ -184,7 +214,7 @@ def _volume_inner_indices(leaf: uint64, number: uint32, at: uint32, indexing: ui
         f = a + 65
         g = a + 72
         h = a + 73
-    return a, b, c, d, e, f, g, h, all
+    return a, b, c, d, e, f, g, h, has
 
 
 # How many bits are set below one.
@@ -208,97 +238,23 @@ def _volume_pair(word: uint64, bit: uint64, before: int):
     return where(first != 0, next, -1), where(second, next + first, -1)
 
 
-def _volume_counted_pair(volume: uint64, number: uint32, voxel: uint32):
-    leaf = _volume_leaf(volume, number, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-    word = voxel >> uint32(6)
-    before = _volume_words_before(_fixed(leaf + uint64(_LEAF_PREFIX), uint64)[0], word)
-    before += int(_fixed(leaf + uint64(_LEAF_FIRST), uint32)[0]) - 1
-    return _volume_pair(_fixed(leaf + uint64(_LEAF_MASK), uint64)[word], uint64(voxel & uint32(63)), before)
-
-
-# The same across leaves, and where there is none; there all eight have one index most often.
-def _volume_table_indices(volume: uint64, i: int, j: int, k: int, at: uint32, voxel: uint32, indexing: uint32):
+# The same across leaves, and where there is none. Each by itself: at the edge of what there is most have no index, which a bit tells.
+def _volume_table_indices(volume: uint64, at: uint32, entry: uint32, voxel: uint32):
     x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
-    at_a = _volume_entry(volume, at)
-    at_b = _volume_entry(volume, at + to_z)
-    at_c = _volume_entry(volume, at + to_y)
-    at_d = _volume_entry(volume, at + to_y + to_z)
-    at_e = _volume_entry(volume, at + to_x)
-    at_f = _volume_entry(volume, at + to_x + to_z)
-    at_g = _volume_entry(volume, at + to_x + to_y)
-    at_h = _volume_entry(volume, at + to_x + to_y + to_z)
-    differ = (at_a ^ at_b) | (at_a ^ at_c) | (at_a ^ at_d) | (at_a ^ at_e) | (at_a ^ at_f) | (at_a ^ at_g) | (at_a ^ at_h)
-    if (differ == uint32(0)) & (not _volume_is_leaf(at_a)):
-        a = _volume_one_index(_volume_one_value(volume, at_a), indexing)
-        b = a
-        c = a
-        d = a
-        e = a
-        f = a
-        g = a
-        h = a
-    else:
-        if (indexing == uint32(_BY_COUNT)) & _volume_is_leaf(at_a | at_b | at_c | at_d | at_e | at_f | at_g | at_h):
-            if to_z == uint32(0):
-                a, b = _volume_counted_pair(volume, at_a, voxel)
-                c, d = _volume_counted_pair(volume, at_c, voxel + y)
-                e, f = _volume_counted_pair(volume, at_e, voxel + x)
-                g, h = _volume_counted_pair(volume, at_g, voxel + x + y)
-            else:
-                a = _volume_counted_index(volume, at_a, voxel)
-                b = _volume_counted_index(volume, at_b, voxel + z)
-                c = _volume_counted_index(volume, at_c, voxel + y)
-                d = _volume_counted_index(volume, at_d, voxel + y + z)
-                e = _volume_counted_index(volume, at_e, voxel + x)
-                f = _volume_counted_index(volume, at_f, voxel + x + z)
-                g = _volume_counted_index(volume, at_g, voxel + x + y)
-                h = _volume_counted_index(volume, at_h, voxel + x + y + z)
-        else:
-            a, b, c, d, e, f, g, h = _volume_edge_indices(volume, i, j, k, at, voxel, indexing)
-    return a, b, c, d, e, f, g, h
+    return (
+        _volume_counted_index(volume, entry, voxel),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_z), voxel + z),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_y), voxel + y),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_y + to_z), voxel + y + z),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x), voxel + x),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x + to_z), voxel + x + z),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x + to_y), voxel + x + y),
+        _volume_counted_index(volume, _volume_entry(volume, at + to_x + to_y + to_z), voxel + x + y + z),
+    )
 
 
-# The same where some of the eight are in no leaf: at the edge of what there is, where most often none of them has an index. This is
-# rare, and stays a call, so that what is not rare is part of the kernel.
+# The same one by one, without the table. This is rare, and stays a call, so that what is not rare is part of the kernel.
 @lanewise
-def _volume_edge_indices(volume: uint64, i: int, j: int, k: int, at: uint32, voxel: uint32, indexing: uint32):
-    found = True
-    if indexing == uint32(_BY_COUNT):
-        x, y, z, to_x, to_y, to_z = _volume_steps(volume, voxel)
-        found = _volume_bit(volume, at, voxel)
-        found |= _volume_bit(volume, at + to_z, voxel + z)
-        found |= _volume_bit(volume, at + to_y, voxel + y)
-        found |= _volume_bit(volume, at + to_y + to_z, voxel + y + z)
-        found |= _volume_bit(volume, at + to_x, voxel + x)
-        found |= _volume_bit(volume, at + to_x + to_z, voxel + x + z)
-        found |= _volume_bit(volume, at + to_x + to_y, voxel + x + y)
-        found |= _volume_bit(volume, at + to_x + to_y + to_z, voxel + x + y + z)
-    a = -1
-    b = -1
-    c = -1
-    d = -1
-    e = -1
-    f = -1
-    g = -1
-    h = -1
-    if found:
-        a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
-    return a, b, c, d, e, f, g, h
-
-
-# Whether a voxel has an index in a grid where active ones are counted: its bit is set, or there is no leaf and the index that stands
-# for all voxels there is not zero.
-def _volume_bit(volume: uint64, at: uint32, voxel: uint32):
-    entry = _volume_entry(volume, at)
-    leaf = _volume_leaf(volume, entry, _fixed(volume + uint64(_VOLUME_LEAF_BYTES), uint32)[0])
-    leaf += uint64(_LEAF_MASK) + uint64((voxel >> uint32(6)) << uint32(3))
-    in_leaf = _volume_is_leaf(entry)
-    word = _fixed(where(in_leaf, leaf, _volume_one_value(volume, entry)), uint64)[0]
-    bit = uint64(1) << uint64(voxel & uint32(63))
-    return (word & where(in_leaf, bit, uint64(0xFFFFFFFFFFFFFFFF))) != uint64(0)
-
-
-# The same one by one.
 def _volume_far_indices(volume: uint64, i: int, j: int, k: int, indexing: uint32):
     found = empty(shape=8, dtype=int)
     for corner in range(8):
@@ -329,7 +285,7 @@ def _volume_some_row_gradient(rows, index: int, background, adj):
 
 
 # Of eight voxels: most often all have a row, or none.
-def _volume_rows(rows, all: bool, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt: int, ht: int, background):
+def _volume_rows(rows, has: int, at: int, bt: int, ct: int, dt: int, et: int, ft: int, gt: int, ht: int, background):
     a = background
     b = background
     c = background
@@ -338,7 +294,7 @@ def _volume_rows(rows, all: bool, at: int, bt: int, ct: int, dt: int, et: int, f
     f = background
     g = background
     h = background
-    if all or (at | bt | ct | dt | et | ft | gt | ht) >= 0:
+    if has == _ALL or (has == _SOME and (at | bt | ct | dt | et | ft | gt | ht) >= 0):
         a = rows[uint32(at)]
         b = rows[uint32(bt)]
         c = rows[uint32(ct)]
@@ -348,7 +304,7 @@ def _volume_rows(rows, all: bool, at: int, bt: int, ct: int, dt: int, et: int, f
         g = rows[uint32(gt)]
         h = rows[uint32(ht)]
     else:
-        if (at & bt & ct & dt & et & ft & gt & ht) >= 0:
+        if has == _SOME and (at & bt & ct & dt & et & ft & gt & ht) >= 0:
             a = _volume_some_row(rows, at, background)
             b = _volume_some_row(rows, bt, background)
             c = _volume_some_row(rows, ct, background)
@@ -365,8 +321,8 @@ def _volume_sample_index(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, 
     if sampling_mode != 1:
         i, j, k = _volume_nearest(uvw)
         return _volume_row(voxel_data, volume_lookup_index(id, i, j, k), background)
-    at, bt, ct, dt, et, ft, gt, ht, all, x, y, z = _volume_indices_around(volume, uvw)
-    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, all, at, bt, ct, dt, et, ft, gt, ht, background)
+    at, bt, ct, dt, et, ft, gt, ht, has, x, y, z = _volume_indices_around(volume, uvw)
+    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, has, at, bt, ct, dt, et, ft, gt, ht, background)
     return _volume_blend(a, b, c, d, e, f, g, h, type(unit)(x), type(unit)(y), type(unit)(z))
 
 
@@ -382,11 +338,11 @@ def _volume_index_slopes(id: uint64, uvw: vec3, sampling_mode: int, voxel_data, 
         i, j, k = _volume_nearest(uvw)
         zero = type(background)()
         return _volume_row(voxel_data, volume_lookup_index(id, i, j, k), background), zero, zero, zero
-    at, bt, ct, dt, et, ft, gt, ht, all, x, y, z = _volume_indices_around(volume, uvw)
+    at, bt, ct, dt, et, ft, gt, ht, has, x, y, z = _volume_indices_around(volume, uvw)
     u = type(unit)(x)
     v = type(unit)(y)
     w = type(unit)(z)
-    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, all, at, bt, ct, dt, et, ft, gt, ht, background)
+    a, b, c, d, e, f, g, h = _volume_rows(voxel_data, has, at, bt, ct, dt, et, ft, gt, ht, background)
     p, q, r = _volume_slopes(a, b, c, d, e, f, g, h, u, v, w)
     return _volume_blend(a, b, c, d, e, f, g, h, u, v, w), p, q, r
 

@@ -37,7 +37,9 @@ class Fill {
 
   void run() {
     const std::uint64_t background = facts_.root + layout_.background;
-    out_.entries.assign(std::size_t(out_.extent[0]) * out_.extent[1] * out_.extent[2], entry_of(background));
+    const std::size_t places = std::size_t(out_.extent[0]) * out_.extent[1] * out_.extent[2];
+    out_.entries.assign(std::max<std::size_t>(places, 1), entry_of(background));
+    if (places == 0) return;
     for (std::uint64_t t = 0; t < facts_.tiles; ++t) {
       const std::uint64_t tile = facts_.root + layout_.root_bytes + t * layout_.tile_bytes;
       const auto key = get<std::uint64_t>(tile + node::kTileKey);
@@ -116,7 +118,7 @@ class Fill {
           const std::uint32_t slot = along | std::uint32_t(k - corner[2]);
           const std::uint64_t entry = at + layout_.lower_table + std::uint64_t(slot) * layout_.table_stride;
           if (has_child(at + node::kLowerChildMask, slot))
-            to[k] = std::uint32_t((at + get<std::uint64_t>(entry) - facts_.first_leaf) / layout_.leaf_bytes);
+            to[k] = std::uint32_t((at + get<std::uint64_t>(entry)) / 4);
           else if (!is_background(entry))
             to[k] = entry_of(entry);
         }
@@ -143,7 +145,12 @@ PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts) 
   constexpr std::uint64_t kMostBytes = std::uint64_t(1) << 33;
   constexpr std::int32_t kEnd = 1 << 28;
   PlaceTable out;
-  if (!facts.layout || facts.leaves == 0 || facts.bytes > kMostBytes) return out;
+  if (!facts.layout) return out;
+  const auto without = [&] {
+    Fill(grid, facts, out).run();
+    return out;
+  };
+  if (facts.leaves == 0 || facts.bytes > kMostBytes) return without();
   const std::vector<std::int32_t> corners = tile_corners(grid, facts);
   Place low, high;
   for (std::size_t k = 0; k < 3; ++k) low[k] = high[k] = corners[k] >> 3;
@@ -155,11 +162,11 @@ PlaceTable place_table(std::span<const std::byte> grid, const GridFacts& facts) 
   const std::uint64_t most = most_places(facts.bytes);
   std::array<std::uint32_t, 3> extent;
   for (std::size_t k = 0; k < 3; ++k) {
-    if (low[k] <= -kEnd || high[k] + 1 >= kEnd) return out;
+    if (low[k] <= -kEnd || high[k] + 1 >= kEnd) return without();
     low[k] -= 1;
     extent[k] = std::uint32_t(high[k] - low[k] + 2);
     places *= extent[k];
-    if (places > most) return out;
+    if (places > most) return without();
   }
   out.low = low;
   out.extent = extent;

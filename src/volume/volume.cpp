@@ -84,7 +84,7 @@ void Volume::describe() {
     out.places = reinterpret_cast<std::uint64_t>(device_places_.data());
     for (std::size_t k = 0; k < 3; ++k) {
       out.places_low[k] = places_.low[k];
-      out.places_extent[k] = places_.extent[k] - 1;
+      out.places_extent[k] = places_.extent[k] ? places_.extent[k] - 1 : 0;
     }
     out.places_step[0] = places_.extent[1] * places_.extent[2];
     out.places_step[1] = places_.extent[2];

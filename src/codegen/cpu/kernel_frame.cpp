@@ -10,6 +10,7 @@
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
 #include "codegen/emit/emitter.h"
+#include "ir/walk.h"
 
 namespace weft::codegen {
 
@@ -231,8 +232,18 @@ class KernelFrame {
     b_.SetInsertPoint(e.b.GetInsertBlock());
   }
 
+  bool reads_tid() const {
+    bool reads = false;
+    ir::walk(*kernel_.body, [&](const ir::Op& op) { reads |= op.code == ir::OpCode::tid; });
+    return reads;
+  }
+
   llvm::Value* one_lane(const Position& here) {
     llvm::SmallVector<Part, 4> tids;
+    // Launches of kernels that read tid() have no more than 2^31 - 1 threads (runtime::launch_size): indices in 64 bits are the
+    // coordinate itself.
+    if (rank_ == 1 && reads_tid())
+      b_.CreateAssumption(b_.CreateICmpULT(here.linear, b_.getInt64(std::uint64_t(1) << 31)));
     if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32)});
     for (llvm::Value* v : here.at) tids.push_back({b_.CreateTrunc(v, unit_.i32)});
     run_body(here, nullptr, nullptr, tids);

@@ -6,6 +6,7 @@
 
 #include "analysis/read_only.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/lane_pointers.h"
 #include "codegen/emit/target_hooks.h"
 #include "codegen/llvm_passes/hoist_descriptors.h"
 #include "ir/infer.h"
@@ -116,18 +117,6 @@ llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::V
   return from_memory(leaf, gather);
 }
 
-constexpr std::uint32_t kZeros = 64;
-
-/// Memory of zeros for lanes that are not active.
-llvm::Value* zeros(CodeUnit& unit) {
-  if (llvm::GlobalVariable* made = unit.module->getGlobalVariable("weft.zeros", true)) return made;
-  auto* type = llvm::ArrayType::get(unit.i8, kZeros);
-  auto* made = new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::PrivateLinkage,
-                                        llvm::Constant::getNullValue(type), "weft.zeros");
-  made->setAlignment(llvm::Align(16));
-  return made;
-}
-
 /// Gathers of all leaves; two neighbours of 32 bits go as one of 64.
 llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                         llvm::Value* pointers) {
@@ -139,7 +128,18 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
     pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
     mask = nullptr;
   }
-  if (W > 4 && !mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu) {
+  const bool apart = W > 1 && !mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu;
+  if (apart && leaves.size() == 1 && loads_stand_open(source_)) {
+    llvm::Value* all = llvm::PoisonValue::get(unit.wide(unit.memory_type(leaves[0])));
+    for (int lane = 0; lane < W; ++lane) {
+      llvm::Value* from = lane_pointer(*this, pointers, lane, at.offset + leaves[0].offset);
+      llvm::Value* own = load_scalar(unit.memory_type(leaves[0]), from, leaf_bytes(unit, leaves[0]), at.scope);
+      all = b.CreateInsertElement(all, own, std::uint64_t(lane));
+    }
+    mask = active;
+    return {from_memory(leaves[0], all)};
+  }
+  if (apart && W > 4) {
     // More lanes than a register has: a loop over them is a fraction of the code, and of the time to compile it.
     llvm::AllocaInst* places = entry_alloca(pointers->getType(), 1, 0);
     b.CreateStore(pointers, places);

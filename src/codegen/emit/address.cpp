@@ -244,6 +244,12 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
   }
 }
 
+/// Memory of objects whose elements lanes seldom read as they lie.
+bool is_loose(const Value* array) {
+  return array->kind == ir::ValueKind::result && array->op->code == OpCode::from_ptr &&
+         array->op->imm == ir::kFixedLoose;
+}
+
 /// Indices that were read or computed often grow by one from lane to lane, as those of ordered meshes and of grids that
 /// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
 /// address stays as it is.
@@ -351,7 +357,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   }
   bool scalar = !data->getType()->isVectorTy();
   // Not for views: their pointers are kept, and a branch would have to be joined again.
-  if (scalar && at.lane_stride == 0 && op.code != OpCode::view) guess_neighbours(*this, offset.terms, at);
+  if (scalar && at.lane_stride == 0 && op.code != OpCode::view && !is_loose(array))
+    guess_neighbours(*this, offset.terms, at);
   for (const Term& term : offset.terms) scalar &= term.scalar != nullptr;
   if (!scalar) {
     // The test of another term means nothing if the pointers are made lane by lane anyway.

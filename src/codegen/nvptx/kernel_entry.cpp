@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kWideAccess = 16;
 // Kernels that 64 registers are good for and enough: with unrolled loops, by weight; straight ones, by the words they read.
 constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 24, kMaxWordsAhead = 40;
+constexpr std::uint64_t kMaxSampleWeight = 800, kSampleRegisters = 40;
 
 class GpuFrame {
  public:
@@ -84,7 +85,10 @@ class GpuFrame {
     }
     if (!plan_.sums.empty()) close_sums();
     b_.CreateRetVoid();
-    if (!keep_bounds(unit_.options.bounds) && loads_ahead()) allow_registers();
+    if (!keep_bounds(unit_.options.bounds)) {
+      if (samples_beside_calls()) annotate("maxnreg", kSampleRegisters);
+      if (loads_ahead()) allow_registers();
+    }
     return plan_.lanes;
   }
 
@@ -214,6 +218,18 @@ class GpuFrame {
     if (gpu_.unrolled) return kernel_weight(kernel_) <= kMaxBusyWeight;
     const std::uint64_t words = plan_.lanes == 1 ? words_read(kernel_) : 0;
     return words >= kMinWordsAhead && words <= kMaxWordsAhead;
+  }
+
+  /// Whether it samples textures, and calls a function of the library for those that are not plain. Such a function takes more than
+  /// twice the registers of the kernel, which then has them all the time: fewer threads wait for texels together.
+  bool samples_beside_calls() const {
+    bool samples = false, calls = false, loops = false;
+    ir::walk(*kernel_.body, [&](const ir::Op& op) {
+      samples |= op.code == ir::OpCode::texture;
+      calls |= op.code == ir::OpCode::call && op.callee->from_library;
+      loops |= op.code == ir::OpCode::for_ || op.code == ir::OpCode::while_;
+    });
+    return samples && calls && !loops && kernel_weight(kernel_) <= kMaxSampleWeight;
   }
 
   /// ptxas saves registers, for many warps, and so puts off loads that could run together. With bounds that any launch

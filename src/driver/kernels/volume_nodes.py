@@ -324,7 +324,7 @@ def finish_head(
     root = plan[ROOT]
     for k in range(3):
         grid[NODE_COUNTS + k] = state[LEAVES + k]
-        state[BOX + k] = 0
+        state[BOX + k] = 2 * LAST_PLACE
         state[EXTENT + k] = 0
     grid[VOXEL_COUNT] = state[VOXELS]
     grid[root + ROOT_TILES] = state[UPPERS]
@@ -356,7 +356,8 @@ def finish_head(
 def clear_places(plan: wp.array(dtype=int), state: wp.array(dtype=int), threads: int, places: wp.array(dtype=wp.uint32)):
     if state[STATUS] != 0:
         return
-    end = state[EXTENT] * state[EXTENT + 1] * state[EXTENT + 2]
+    # There is one entry without a box, too.
+    end = wp.max(state[EXTENT] * state[EXTENT + 1] * state[EXTENT + 2], 1)
     i = wp.tid()
     while i < end:
         places[i] = wp.uint32(plan[BACKGROUND])
@@ -374,7 +375,7 @@ def place_leaves(
     x = (grid[leaf] >> 3) - state[BOX]
     y = (grid[leaf + 1] >> 3) - state[BOX + 1]
     z = (grid[leaf + 2] >> 3) - state[BOX + 2]
-    places[(x * state[EXTENT + 1] + y) * state[EXTENT + 2] + z] = wp.uint32(i)
+    places[(x * state[EXTENT + 1] + y) * state[EXTENT + 2] + z] = wp.uint32(leaf)
 
 
 @wp.kernel

@@ -1,0 +1,40 @@
+// Takes vectors of addresses apart.
+#include "codegen/emit/lane_pointers.h"
+
+#include "analysis/uses.h"
+#include "codegen/emit/emitter.h"
+
+namespace weft::codegen {
+
+llvm::Value* lane_pointer(Emitter& e, llvm::Value* pointers, int lane, std::uint32_t offset) {
+  llvm::IRBuilder<>& b = e.b;
+  const auto number = std::uint64_t(lane);
+  auto* from = llvm::dyn_cast<llvm::GetElementPtrInst>(pointers);
+  if (!from || from->getNumIndices() != 1 || from->getPointerOperand()->getType()->isVectorTy())
+    return b.CreateConstGEP1_64(e.unit.i8, b.CreateExtractElement(pointers, number), offset);
+  llvm::Value* index = from->idx_begin()->get();
+  auto* cast = llvm::dyn_cast<llvm::CastInst>(index);
+  // The number as it was before it became one of 64 bits: that is what loads take.
+  llvm::Value* own = cast && (llvm::isa<llvm::ZExtInst>(cast) || llvm::isa<llvm::SExtInst>(cast))
+                         ? b.CreateCast(cast->getOpcode(), b.CreateExtractElement(cast->getOperand(0), number),
+                                        cast->getType()->getScalarType())
+                         : b.CreateExtractElement(index, number);
+  return b.CreateConstGEP1_64(e.unit.i8, b.CreateGEP(from->getSourceElementType(), from->getPointerOperand(), own),
+                              offset);
+}
+
+bool loads_stand_open(const ir::Function& function) {
+  constexpr std::size_t kMostOps = 200;
+  return analysis::count_ops(*function.body, kMostOps + 1) <= kMostOps;
+}
+
+llvm::Value* zeros(CodeUnit& unit) {
+  if (llvm::GlobalVariable* made = unit.module->getGlobalVariable("weft.zeros", true)) return made;
+  auto* type = llvm::ArrayType::get(unit.i8, kZeros);
+  auto* made = new llvm::GlobalVariable(*unit.module, type, true, llvm::GlobalValue::PrivateLinkage,
+                                        llvm::Constant::getNullValue(type), "weft.zeros");
+  made->setAlignment(llvm::Align(16));
+  return made;
+}
+
+}  // namespace weft::codegen
