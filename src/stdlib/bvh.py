@@ -111,7 +111,7 @@ def _shape_met(query: _TreeQuery, low_x, low_y, low_z, high_x, high_y, high_z, l
     far_y = where(back_y, low_y - grown, high_y + grown)
     far_z = where(back_z, low_z - grown, high_z + grown)
     entry = _box_entry(near_x, near_y, near_z, query.a, query.b)
-    out = _box_exit(far_x, far_y, far_z, query.a, query.b, _ray_lags(query.b), inf)
+    out = _box_exit(far_x, far_y, far_z, query.a, query.b, inf)
     return _less_equal_bits(entry, out) & _less_bits(entry, type(entry)(limit))
 
 

@@ -102,8 +102,7 @@ def _ray_own_box(ray: _Ray, ax, ay, az, bx, by, bz, cx, cy, cz, limit):
     far_y = where(back_y, low_y, high_y)
     far_z = where(back_z, low_z, high_z)
     entry = _box_entry(near_x, near_y, near_z, ray.start, ray.rate)
-    out = _box_exit(far_x, far_y, far_z, ray.start, ray.rate, _ray_lags(ray.rate), limit)
-    return entry, _less_equal_bits(entry, out)
+    return entry, _less_equal_bits(entry, _box_exit(far_x, far_y, far_z, ray.start, ray.rate, limit))
 
 
 def _ray_owns_edge(area, front, fx, fy, tx, ty):
@@ -187,7 +186,6 @@ class _RayState:
     leaves: uint64
     start: vec3
     rates: vec3
-    lags: vec3
     near_x: uint32
     near_y: uint32
     near_z: uint32
@@ -253,7 +251,6 @@ def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
                 planes[row + uint32(7) - near_z],
                 start,
                 rates,
-                states[at].lags,
                 states[at].best,
             )
             keys = _order_keys(entry)
@@ -333,7 +330,6 @@ def _walk_rays_wide(walks: array(dtype=_RayWalk), which: uint32):
                     states[at].leaves = leaves
                     states[at].start = walks[number].start
                     states[at].rates = rates
-                    states[at].lags = _ray_lags(rates)
                     states[at].near_x = where(rates[0] < 0.0, uint32(3), uint32(0))
                     states[at].near_y = where(rates[1] < 0.0, uint32(4), uint32(1))
                     states[at].near_z = where(rates[2] < 0.0, uint32(5), uint32(2))
@@ -423,7 +419,7 @@ _RAYS_AT_NODES = uint32(4)
 def _four_keys(ray: _Ray, near_x, near_y, near_z, far_x, far_y, far_z, limit: float):
     # Where a ray comes into each of four boxes, as bits with the box's number in the last two; _NODE_NONE if it misses it.
     entry = _box_entry(near_x, near_y, near_z, ray.start, ray.rate)
-    out = _box_exit(far_x, far_y, far_z, ray.start, ray.rate, _ray_lags(ray.rate), limit)
+    out = _box_exit(far_x, far_y, far_z, ray.start, ray.rate, limit)
     bits = cast(entry, type(vector(length=4, dtype=uint32))) & type(vector(length=4, dtype=uint32))(uint32(0x7FFFFFFC))
     k0 = where(entry[0] <= out[0], bits[0], _NODE_NONE)
     k1 = where(entry[1] <= out[1], bits[1] | uint32(1), _NODE_NONE)

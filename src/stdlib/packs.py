@@ -163,8 +163,8 @@ def _slab(plane, o, rate):
     return (plane - type(plane)(o)) * rate
 
 
-def _far_slab(plane, o, rate, lag):
-    return _fma(plane - type(plane)(o), type(plane)(rate), type(plane)(lag))
+def _far_slab(plane, o, rate):
+    return _fma(plane - type(plane)(o), type(plane)(rate), type(plane)(abs(rate) * 1.0e-17))
 
 
 def _box_entry(near_x, near_y, near_z, o, rate):
@@ -175,12 +175,12 @@ def _box_entry(near_x, near_y, near_z, o, rate):
     return _greatest(_greatest(x, y), _greatest(z, type(x)(0.0)))
 
 
-def _box_exit(far_x, far_y, far_z, o, rate, lag, limit):
+def _box_exit(far_x, far_y, far_z, o, rate, limit):
     # Where it is out again, at most the limit; a bit further. A plane that the ray runs in is left far away, not at once: a
-    # ray along an axis meets what lies in its box's last plane. For that there is the lag (_ray_lags).
-    x = _far_slab(far_x, o[0], rate[0], lag[0])
-    y = _far_slab(far_y, o[1], rate[1], lag[1])
-    z = _far_slab(far_z, o[2], rate[2], lag[2])
+    # ray along an axis meets what lies in its box's last plane.
+    x = _far_slab(far_x, o[0], rate[0])
+    y = _far_slab(far_y, o[1], rate[1])
+    z = _far_slab(far_z, o[2], rate[2])
     return _least(_least(x, y), _least(z, type(x)(limit))) * _CLEARANCE
 
 
@@ -192,11 +192,6 @@ def _ray_rate(d):
 
 def _ray_rates(d: vec3):
     return vec3(_ray_rate(d[0]), _ray_rate(d[1]), _ray_rate(d[2]))
-
-
-def _ray_lags(rate: vec3):
-    # What exits of boxes are late by: next to nothing, but where the ray runs in a plane.
-    return vec3(abs(rate[0]) * 1.0e-17, abs(rate[1]) * 1.0e-17, abs(rate[2]) * 1.0e-17)
 
 
 def _is_place(p: vec3):

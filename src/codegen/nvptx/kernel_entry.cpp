@@ -84,7 +84,12 @@ class GpuFrame {
     }
     if (!plan_.sums.empty()) close_sums();
     b_.CreateRetVoid();
-    if (!keep_bounds(unit_.options.bounds) && loads_ahead()) allow_registers();
+    if (!keep_bounds(unit_.options.bounds)) {
+      if (plan_.registers)
+        annotate("maxnreg", std::uint64_t(plan_.registers));
+      else if (loads_ahead())
+        allow_registers();
+    }
     return plan_.lanes;
   }
 
