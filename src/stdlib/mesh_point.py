@@ -218,22 +218,13 @@ def _walk_point_narrow(tree: uint64, point: vec3, limit: float, nobody: int, sca
     # A few points take ten times as long as most, and a warp would wait for them: lanes that are done take subtrees off the
     # stacks of those that still walk, and give back what they find. The order in which faces are met does not matter.
     head = _fixed(tree, _TreeHead)
-    # The table begins with the grid; of a tree without nodes something else is read that there is.
     has_pairs = head[0].pairs != uint64(0)
-    grid = _fixed(where(has_pairs, head[0].pairs, tree), vec4)
-    offset = grid[0]
-    step = grid[1][0]
-    pairs = _fixed(head[0].pairs + uint64(32), type(vector(length=4, dtype=uint32)))
-    corners = _fixed(head[0].leaves, vec4)
     warp = _warp_at(tree)
     lane = _lane()
     # What this lane works at: a point that may be another's, and the best that is known of it.
     x = point[0]
     y = point[1]
     z = point[2]
-    place_x = _grid_place(x, offset[3], offset[0], step)
-    place_y = _grid_place(y, offset[3], offset[1], step)
-    place_z = _grid_place(z, offset[3], offset[2], step)
     owner = lane
     best = limit
     face = nobody
@@ -280,9 +271,6 @@ def _walk_point_narrow(tree: uint64, point: vec3, limit: float, nobody: int, sca
                 x = _shuffle(warp, x, source)
                 y = _shuffle(warp, y, source)
                 z = _shuffle(warp, z, source)
-                place_x = _shuffle(warp, place_x, source)
-                place_y = _shuffle(warp, place_y, source)
-                place_z = _shuffle(warp, place_z, source)
                 best = _shuffle(warp, best, source)
                 face = _shuffle(warp, face, source)
                 owner = _shuffle(warp, owner, source)
@@ -290,7 +278,18 @@ def _walk_point_narrow(tree: uint64, point: vec3, limit: float, nobody: int, sca
                     word = given
         at_nodes = uint32(32)
         p = vec3(x, y, z)
-        place = vec3(place_x, place_y, place_z)
+        # The tree's head and the grid's are read again in each round: kept, they would take registers, which are scarce. No
+        # compiler knows that this is zero.
+        again = uint64(busy & ~warp)
+        table = _fixed(tree + again, _TreeHead)[0].pairs
+        offset = _fixed(table, vec4)[0]
+        step = _fixed(table, vec4)[1][0]
+        pairs = _fixed(table + uint64(32), type(vector(length=4, dtype=uint32)))
+        place = vec3(
+            _grid_place(x, offset[3], offset[0], step),
+            _grid_place(y, offset[3], offset[1], step),
+            _grid_place(z, offset[3], offset[2], step),
+        )
         reach = _grid_reach(best)
         while at_nodes > _POINTS_AT_NODES:
             if (word & _LEAF) == uint32(0):
@@ -313,6 +312,7 @@ def _walk_point_narrow(tree: uint64, point: vec3, limit: float, nobody: int, sca
                         word = _unstacked(stack[top], reach)
             at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
         if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
+            corners = _fixed(_fixed(tree + again, _TreeHead)[0].leaves, vec4)
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
