@@ -80,6 +80,7 @@ class GpuTrees final : public geometry::DeviceTrees {
     } else {
       link(device, tree, source, own_keys, ranks);
     }
+    if (source.of_faces()) make_tables(device, tree.nodes, tree.fours, tree.pairs);
     fill_leaves(tree, source);
     if (moments) {
       tree.moments = runtime::Array::empty(types::f32(), {nodes, 2 * geometry::kMomentRows}, false, &device);
@@ -95,8 +96,18 @@ class GpuTrees final : public geometry::DeviceTrees {
     tree.arrived.fill_zero();
     launch("refit_nodes", tree.nodes.extent(0), handle(tree.order), handle(tree.lowers), handle(tree.uppers),
            handle(tree.nodes), handle(tree.arrived), handle(floats(tree.nodes)));
+    if (source.of_faces()) make_tables(device, tree.nodes, tree.fours, tree.pairs);
     fill_leaves(tree, source);
     if (tree.moments.is_valid()) gather_moments(device, tree);
+  }
+
+  void make_tables(cuda::Device& device, const runtime::Array& nodes, runtime::Array& fours,
+                   runtime::Array& pairs) override {
+    const RecordingSuspended unrecorded;
+    const std::int64_t count = nodes.extent(0);
+    if (!fours.is_valid()) fours = runtime::Array::empty(types::vec(types::f32(), 4), {8 * count}, false, &device);
+    if (!pairs.is_valid()) pairs = runtime::Array::empty(types::vec(types::u32(), 4), {2 + 2 * count}, false, &device);
+    launch("make_tables", count, handle(rows(nodes)), handle(fours), handle(pairs));
   }
 
   runtime::Array edge_sum(cuda::Device& device, const TreeSource& source) override {

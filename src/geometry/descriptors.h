@@ -38,9 +38,11 @@ struct TreeDescriptor {
   std::uint32_t node_count;
   std::uint32_t reserved;
   std::uint32_t entry_count;  // blocks or single entries of leaves
+  std::uint64_t fours;        // FourNode, of a GPU's tree of faces; else 0
+  std::uint64_t pairs;        // GridHead, then GridPair, of the same; else 0
 };
-static_assert(sizeof(TreeDescriptor) == 64 && offsetof(TreeDescriptor, nobodys) == 48 &&
-                  offsetof(TreeDescriptor, entry_count) == 60,
+static_assert(sizeof(TreeDescriptor) == 80 && offsetof(TreeDescriptor, fours) == 64 &&
+                  offsetof(TreeDescriptor, nobodys) == 48 && offsetof(TreeDescriptor, entry_count) == 60,
               "src/stdlib/bvh.py knows these offsets");
 
 /// A mesh: its arrays as kernels see arrays, and its tree, which has an id of its own.

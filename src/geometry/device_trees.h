@@ -24,6 +24,7 @@ struct DeviceTree {
   runtime::Array lowers, uppers;  // room for the boxes of faces
   runtime::Array arrived;         // a counter for each node
   runtime::Array moments;         // NarrowMoments, or none
+  runtime::Array fours, pairs;    // of faces: what rays and closest points read (geometry/tree.h); or none
   runtime::Array groups;          // a table of GroupRoot with room for as many groups as items, or none
   std::uint32_t count = 0;
 };
@@ -36,6 +37,10 @@ class DeviceTrees {
                            const runtime::Array& bad_face) = 0;
   /// Queues a refit, in place.
   virtual void refit(cuda::Device& device, DeviceTree& tree, const TreeSource& source) = 0;
+  /// Queues what makes FourNodes and GridPairs from narrow nodes of faces (u32, 16 a node), in arrays that have room for
+  /// them or are none yet.
+  virtual void make_tables(cuda::Device& device, const runtime::Array& nodes, runtime::Array& fours,
+                           runtime::Array& pairs) = 0;
   /// The sum of the lengths of all edges of faces that are numbers, and how many there are, as two float64: for their mean.
   virtual runtime::Array edge_sum(cuda::Device& device, const TreeSource& source) = 0;
 

@@ -144,6 +144,8 @@ PlacedTree PlacedTree::copy() const {
   other.there_.nodes = copied(there_.nodes);
   other.there_.leaves = copied(there_.leaves);
   other.there_.moments = copied(there_.moments);
+  other.there_.fours = copied(there_.fours);
+  other.there_.pairs = copied(there_.pairs);
   other.host_ = host_;
   for (TreePart HostTree::* part : {&HostTree::nodes, &HostTree::leaves, &HostTree::moments, &HostTree::groups}) {
     const TreePart& from = host_.*part;
@@ -162,6 +164,13 @@ void PlacedTree::send() {
   send_part(*device_, host_.leaves, sent_leaves_);
   send_part(*device_, host_.moments, sent_moments_);
   send_part(*device_, host_.groups, sent_groups_);
+  if (!host_.of_faces || host_.node_count == 0 || !device_trees()) return;
+  Array::External sent;
+  sent.data = sent_nodes_.get();
+  sent.owner = sent_nodes_;
+  sent.space = device_;
+  const Array nodes = Array::wrap(types::u32(), {std::int64_t(host_.node_count), 16}, std::move(sent));
+  device_trees()->make_tables(*device_, nodes, made_fours_, made_pairs_);
 }
 
 TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) const {
@@ -173,6 +182,8 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
     tree.leaves = address(there_.leaves);
     tree.moments = address(there_.moments);
     tree.groups = address(there_.groups);
+    tree.fours = address(there_.fours);
+    tree.pairs = address(there_.pairs);
     const bool of_faces = there_.leaves.is_valid() && there_.leaves.extent(1) == 12;
     tree.header.flags = (of_faces ? kOfFaces : 0u) | (there_.moments.is_valid() ? kMoments : 0u);
     // How many nodes there are is known to the GPU alone; the root says where they end.
@@ -185,6 +196,8 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
   tree.leaves = device_ ? address(sent_leaves_) : address(host_.leaves.memory);
   tree.moments = device_ ? address(sent_moments_) : address(host_.moments.memory);
   tree.groups = device_ ? address(sent_groups_) : address(host_.groups.memory);
+  tree.fours = address(made_fours_);
+  tree.pairs = address(made_pairs_);
   tree.node_count = host_.node_count;
   tree.entry_count = host_.entry_count;
   return tree;
@@ -193,11 +206,15 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
 std::uint64_t PlacedTree::bytes() const {
   if (built_there_) {
     std::uint64_t bytes = 0;
-    for (const Array* part : {&there_.nodes, &there_.leaves, &there_.moments, &there_.groups})
+    for (const Array* part :
+         {&there_.nodes, &there_.leaves, &there_.moments, &there_.groups, &there_.fours, &there_.pairs})
       if (part->is_valid()) bytes += std::uint64_t(part->bytes());
     return bytes;
   }
-  return host_.nodes.bytes + host_.leaves.bytes + host_.moments.bytes + host_.groups.bytes;
+  std::uint64_t bytes = host_.nodes.bytes + host_.leaves.bytes + host_.moments.bytes + host_.groups.bytes;
+  for (const Array* part : {&made_fours_, &made_pairs_})
+    if (part->is_valid()) bytes += std::uint64_t(part->bytes());
+  return bytes;
 }
 
 namespace {

@@ -37,6 +37,7 @@ class PlacedTree {
   cuda::Device* device_;
   HostTree host_;                                                                // the tree, or what the GPU was sent
   std::shared_ptr<void> sent_nodes_, sent_leaves_, sent_moments_, sent_groups_;  // a GPU's
+  runtime::Array made_fours_, made_pairs_;                                       // of those, there
   DeviceTree there_;                                                             // or what the GPU built
   bool built_there_ = false;
   TreeFacts known_;  // of the last time that the host looked

@@ -47,6 +47,34 @@ struct alignas(64) NarrowNode {
 };
 static_assert(sizeof(NarrowNode) == 64 && offsetof(NarrowNode, children) == 48 && offsetof(NarrowNode, parent) == 56);
 
+/// Beside its narrow nodes a GPU's tree of faces has two tables more, by the same numbers. Rays read nodes of four: the
+/// children's children, or in the first of a child's two places the child itself if it is a leaf. Rows of planes as elsewhere,
+/// each four floats. Where there is no child, all bits of its word are set.
+struct alignas(128) FourNode {
+  float planes[6][4];
+  std::uint32_t children[4];
+  std::uint32_t reserved[4];
+};
+static_assert(sizeof(FourNode) == 128 && offsetof(FourNode, children) == 96);
+
+/// Closest points read boxes on a grid over all of the tree, rounded outwards. The table begins with its head: a place x is
+/// x · inverse + offset steps from the grid's corner, and a step is a power of two.
+struct alignas(32) GridHead {
+  float offset[3];
+  float inverse;  // of a step
+  float step;     // 2^63 at most: distances beyond its square are infinite
+  std::uint32_t reserved[3];
+};
+static_assert(sizeof(GridHead) == 32);
+
+/// A node's two children: planes along x, y, z, the lower in the lower half of a word (65535 and 0 of a box around nothing),
+/// and words as in the node. Instead of an empty child there is the other one again.
+struct alignas(32) GridPair {
+  std::uint32_t planes[2][3];
+  std::uint32_t children[2];
+};
+static_assert(sizeof(GridPair) == 32);
+
 /// Four faces of a wide leaf: rows are x0 y0 z0 x1 … z2. Unused places hold NaN corners and number −1, and come last.
 struct alignas(16) FaceBlock {
   float corners[9][kBlock];

@@ -18,6 +18,8 @@ class _TreeHead:
     node_count: uint32
     reserved2: uint32
     entry_count: uint32
+    fours: uint64
+    pairs: uint64
 
 
 _TREE_OF_FACES = uint32(1)

@@ -214,19 +214,17 @@ _POINTS_AT_NODES = uint32(8)
 
 
 @lanewise
-def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, scale: float):
+def _walk_point_narrow(tree: uint64, point: vec3, limit: float, nobody: int, scale: float):
     # A few points take ten times as long as most, and a warp would wait for them: lanes that are done take subtrees off the
     # stacks of those that still walk, and give back what they find. The order in which faces are met does not matter.
     head = _fixed(tree, _TreeHead)
-    planes = _fixed(head[0].nodes, vec4)
-    words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
-    corners = _fixed(head[0].leaves, vec4)
+    has_pairs = head[0].pairs != uint64(0)
     warp = _warp_at(tree)
     lane = _lane()
     # What this lane works at: a point that may be another's, and the best that is known of it.
-    x = place[0]
-    y = place[1]
-    z = place[2]
+    x = point[0]
+    y = point[1]
+    z = point[2]
     owner = lane
     best = limit
     face = nobody
@@ -236,7 +234,7 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
     own_face = nobody
     stack = empty(shape=(64,), dtype=uint64)  # words, and above them the squared distances of their boxes
     top = uint32(0)
-    word = _root_word(tree, -1)
+    word = where(has_pairs, _root_word(tree, -1), _NODE_NONE)
     busy = _vote(warp, word != _NODE_NONE)
     while busy != uint32(0):
         idle = warp & ~busy
@@ -256,11 +254,11 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
                     face = known_face
                     news = False
                 below = (uint32(1) << lane) - uint32(1)
-                pairs = min(_bit_count(givers), _bit_count(idle))
+                both = min(_bit_count(givers), _bit_count(idle))
                 rank = _bit_count(where(word == _NODE_NONE, idle, givers) & below)
-                takes = word == _NODE_NONE and rank < pairs
+                takes = word == _NODE_NONE and rank < both
                 given = _NODE_NONE
-                if top != uint32(0) and rank < pairs:
+                if top != uint32(0) and rank < both:
                     top -= uint32(1)
                     given = uint32(stack[top])
                 source = lane
@@ -280,48 +278,61 @@ def _walk_point_narrow(tree: uint64, place: vec3, limit: float, nobody: int, sca
                     word = given
         at_nodes = uint32(32)
         p = vec3(x, y, z)
+        # The tree's head and the grid's are read again in each round: kept, they would take registers, which are scarce. No
+        # compiler knows that this is zero.
+        again = uint64(busy & ~warp)
+        table = _fixed(tree + again, _TreeHead)[0].pairs
+        offset = _fixed(table, vec4)[0]
+        step = _fixed(table, vec4)[1][0]
+        pairs = _fixed(table + uint64(32), type(vector(length=4, dtype=uint32)))
+        place = vec3(
+            _grid_place(x, offset[3], offset[0], step),
+            _grid_place(y, offset[3], offset[1], step),
+            _grid_place(z, offset[3], offset[2], step),
+        )
+        reach = _grid_reach(best)
         while at_nodes > _POINTS_AT_NODES:
             if (word & _LEAF) == uint32(0):
-                row = uint64(word) * uint64(4)
-                r = planes[row]
-                s = planes[row + uint64(1)]
-                t = planes[row + uint64(2)]
-                children = words[row + uint64(3)]
-                a = _box_distance(r[0], r[2], s[0], s[2], t[0], t[2], p)
-                b = _box_distance(r[1], r[3], s[1], s[3], t[1], t[3], p)
-                in_a = a <= best and children[0] != uint32(0)
-                in_b = b <= best and children[1] != uint32(0)
+                row = uint64(word) * uint64(2)
+                r = pairs[row]
+                s = pairs[row + uint64(1)]
+                a = _grid_distance(r[0], r[1], r[2], place, step)
+                b = _grid_distance(r[3], s[0], s[1], place, step)
+                in_a = a <= reach
+                in_b = b <= reach
                 b_first = in_b and (not in_a or b < a)
-                word = where(b_first, children[1], children[0])
+                word = where(b_first, s[3], s[2])
                 if in_a and in_b:
-                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a, b))
+                    stack[top] = _stacked(where(b_first, s[2], s[3]), where(b_first, a, b))
                     top += uint32(1)
                 if not in_a and not in_b:
                     word = _NODE_NONE
                     while word == _NODE_NONE and top != uint32(0):
                         top -= uint32(1)
-                        word = _unstacked(stack[top], best)
+                        word = _unstacked(stack[top], reach)
             at_nodes = _bit_count(_vote(warp, (word & _LEAF) == uint32(0)))
         if (word & _LEAF) != uint32(0) and word != _NODE_NONE:
+            corners = _fixed(_fixed(tree + again, _TreeHead)[0].leaves, vec4)
             at = (word & uint32(0x0FFFFFFF)) * uint32(3)
             end = at + (((word >> uint32(28)) & uint32(7)) + uint32(1)) * uint32(3)
             while at != end:
                 c0 = corners[at]
                 c1 = corners[at + uint32(1)]
                 c2 = corners[at + uint32(2)]
-                hits, square = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
+                hits, apart = _point_face(c0[0], c0[1], c0[2], c1[0], c1[1], c1[2], c2[0], c2[1], c2[2], p, scale, best)
                 if hits != uint32(0):
                     # The other fourth words are zero. Asked for, they come along in the same loads.
                     number = int(cast(c0[3], uint32) | cast(c1[3], uint32) | cast(c2[3], uint32))
-                    if square < best or (square == best and number < face):
-                        best = square
+                    if apart < best or (apart == best and number < face):
+                        best = apart
                         face = number
                         news = True
                 at += uint32(3)
+            reach = _grid_reach(best)
             word = _NODE_NONE
             while word == _NODE_NONE and top != uint32(0):
                 top -= uint32(1)
-                word = _unstacked(stack[top], best)
+                word = _unstacked(stack[top], reach)
         busy = _vote(warp, word != _NODE_NONE)
     own_best, own_face = _gathered(warp, lane, owner, best, face, own_best, own_face, news)
     return own_face

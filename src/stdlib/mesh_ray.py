@@ -416,59 +416,99 @@ def _ray_face_narrow(start: vec3, rates: vec3, ray: _Ray, a: vec4, b: vec4, c: v
 _RAYS_AT_NODES = uint32(4)
 
 
+def _four_keys(ray: _Ray, near_x, near_y, near_z, far_x, far_y, far_z, limit: float):
+    # Where a ray comes into each of four boxes, as bits with the box's number in the last two; _NODE_NONE if it misses it.
+    entry = _box_entry(near_x, near_y, near_z, ray.start, ray.rate)
+    out = _box_exit(far_x, far_y, far_z, ray.start, ray.rate, limit)
+    bits = cast(entry, type(vector(length=4, dtype=uint32))) & type(vector(length=4, dtype=uint32))(uint32(0x7FFFFFFC))
+    k0 = where(entry[0] <= out[0], bits[0], _NODE_NONE)
+    k1 = where(entry[1] <= out[1], bits[1] | uint32(1), _NODE_NONE)
+    k2 = where(entry[2] <= out[2], bits[2] | uint32(2), _NODE_NONE)
+    k3 = where(entry[3] <= out[3], bits[3] | uint32(3), _NODE_NONE)
+    return k0, k1, k2, k3
+
+
+def _four_child(children, key: uint32):
+    # The child that a key is of.
+    odd = (key & uint32(1)) != uint32(0)
+    return where((key & uint32(2)) != uint32(0), where(odd, children[3], children[2]), where(odd, children[1], children[0]))
+
+
+def _four_stacked(children, key: uint32):
+    # The same as an entry of a stack.
+    return uint64(_four_child(children, key)) | (uint64(key & uint32(0x7FFFFFFC)) << uint64(32))
+
+
+def _root_four(tree: uint64, root: int):
+    # As _root_word. There is room for more nodes than there are, and what lies there was never written; the first node says
+    # where they end.
+    head = _fixed(tree, _TreeHead)
+    word = where(head[0].fours != uint64(0), _root_word(tree, root), _NODE_NONE)
+    if word != uint32(0) and word != _NODE_NONE:
+        word = where(word < _fixed(head[0].nodes, uint32)[15], word, _NODE_NONE)
+    return word
+
+
 @lanewise
 def _walk_ray_narrow(tree: uint64, start: vec3, dir: vec3, max_t: float, root: int, mode: int):
-    # The same with two children a node: the nearer one next, the other on the stack. Threads that run side by side stay
+    # The same with four children a node: the nearest one next, the others on the stack. Threads that run side by side stay
     # together: nodes until few of them are at one, then leaves.
     head = _fixed(tree, _TreeHead)
-    planes = _fixed(head[0].nodes, vec4)
-    words = _fixed(head[0].nodes, type(vector(length=4, dtype=uint32)))
+    planes = _fixed(head[0].fours, vec4)
+    words = _fixed(head[0].fours, type(vector(length=4, dtype=uint32)))
     corners = _fixed(head[0].leaves, vec4)
     counted = mode == _COUNT
     found = where(counted, 0, -1)
     side = 0
-    word = _root_word(tree, root)
+    word = _root_four(tree, root)
     if not (_is_ray(start, dir) and max_t > 0.0):
         word = _NODE_NONE
     ray = _ray_of(start, dir)
     rates = _ray_rates(dir)
-    back_x = rates[0] < 0.0
-    back_y = rates[1] < 0.0
-    back_z = rates[2] < 0.0
+    plain = _Ray(start=start, rate=rates)
+    # Rows of planes where the ray comes in, and where it goes out.
+    near_x = where(rates[0] < 0.0, uint64(3), uint64(0))
+    near_y = where(rates[1] < 0.0, uint64(4), uint64(1))
+    near_z = where(rates[2] < 0.0, uint64(5), uint64(2))
     best = max_t
-    stack = empty(shape=(64,), dtype=uint64)  # words, and above them where the ray comes into their boxes
+    # Words, and above them where the ray comes into their boxes: three at most for every second of 60 levels.
+    stack = empty(shape=(96,), dtype=uint64)
     top = uint32(0)
     warp = _warp()
     while _vote(warp, word != _NODE_NONE) != uint32(0):
         at_nodes = uint32(32)
         while at_nodes > _RAYS_AT_NODES:
             if (word & _LEAF) == uint32(0):
-                row = uint64(word) * uint64(4)
-                p = planes[row]
-                q = planes[row + uint64(1)]
-                r = planes[row + uint64(2)]
-                children = words[row + uint64(3)]
-                a_in = _box_entry(
-                    where(back_x, q[2], p[0]), where(back_y, r[0], p[2]), where(back_z, r[2], q[0]), start, rates
+                row = uint64(word) * uint64(8)
+                children = words[row + uint64(6)]
+                k0, k1, k2, k3 = _four_keys(
+                    plain,
+                    planes[row + near_x],
+                    planes[row + near_y],
+                    planes[row + near_z],
+                    planes[row + uint64(3) - near_x],
+                    planes[row + uint64(5) - near_y],
+                    planes[row + uint64(7) - near_z],
+                    best,
                 )
-                a_out = _box_exit(
-                    where(back_x, p[0], q[2]), where(back_y, p[2], r[0]), where(back_z, q[0], r[2]), start, rates, best
-                )
-                b_in = _box_entry(
-                    where(back_x, q[3], p[1]), where(back_y, r[1], p[3]), where(back_z, r[3], q[1]), start, rates
-                )
-                b_out = _box_exit(
-                    where(back_x, p[1], q[3]), where(back_y, p[3], r[1]), where(back_z, q[1], r[3]), start, rates, best
-                )
-                in_a = a_in <= a_out
-                in_b = b_in <= b_out
-                b_first = in_b and (not in_a or b_in < a_in)
-                word = where(b_first, children[1], children[0])
-                if in_a and in_b:
-                    stack[top] = _stacked(where(b_first, children[0], children[1]), where(b_first, a_in, b_in))
-                    top += uint32(1)
-                if not in_a and not in_b:
-                    word = _NODE_NONE
+                k0, k1 = _least(k0, k1), _greatest(k0, k1)
+                k2, k3 = _least(k2, k3), _greatest(k2, k3)
+                k0, k2 = _least(k0, k2), _greatest(k0, k2)
+                k1, k3 = _least(k1, k3), _greatest(k1, k3)
+                k1, k2 = _least(k1, k2), _greatest(k1, k2)
+                word = _NODE_NONE
+                if k0 != _NODE_NONE:
+                    word = _four_child(children, k0)
+                    if k1 != _NODE_NONE:
+                        if k2 != _NODE_NONE:
+                            if k3 != _NODE_NONE:
+                                stack[top] = _four_stacked(children, k3)
+                                top += uint32(1)
+                            stack[top] = _four_stacked(children, k2)
+                            top += uint32(1)
+                        stack[top] = _four_stacked(children, k1)
+                        top += uint32(1)
+                else:
                     while word == _NODE_NONE and top != uint32(0):
                         top -= uint32(1)
                         word = _unstacked(stack[top], best)

@@ -81,6 +81,23 @@ def test_from_inside_a_ball(executor: str | int) -> None:
     np.testing.assert_array_equal(ask(made(points, faces), p, limit, executor)[0][:, 0], near)
 
 
+@pytest.mark.parametrize("away", [1.0, 60.0, 1e3, 1e6, 1e12, 1e20])
+@pytest.mark.parametrize("size", [1e-19, 1e-9, 1.0, 1e14])
+def test_points_from_afar(size: float, away: float) -> None:
+    """Boxes that are rounded to a grid must hold what exact ones do, from near and from far, along an axis and beside it."""
+    points, faces = reference.sphere(6)
+    points = (points * F(size) + F(size * 0.3)).astype(F)
+    generator = np.random.default_rng(int(np.log2(away)))
+    p = (generator.normal(size=(120, 3)) * min(size * away, 1e37)).astype(F)
+    p[:40] *= (10.0 ** generator.integers(-12, 1, (40, 3))).astype(F)
+    p[40:60, 1:] = reference.targets(points, faces, 20, generator)[:, 1:]
+    limit = np.full(len(p), np.inf, F)
+    limit[::4] = min(size * away, 1e37)
+    near = reference.nearest(points, faces, p, limit, reference.edge_scale(mean_edge(points, faces)))
+    for constructor in ("sah", "lbvh"):
+        np.testing.assert_array_equal(ask(made(points, faces, bvh_constructor=constructor), p, limit)[0][:, 0], near)
+
+
 def closest_float64(corners: np.ndarray, p: np.ndarray) -> np.ndarray:
     """The closest point of each triangle."""
     a, b, c = (corners[:, k] for k in range(3))
@@ -270,6 +287,8 @@ def test_all_of_a_warp_come_to_its_shuffles(tmp_path: Path) -> None:
     # One block of code: its label, both halves of the other's tree, the vote.
     block = re.split(r"^\$L\w+:", asked[0], flags=re.MULTILINE)[-1]
     assert block.count("shfl.sync") == 2 and "bra" not in block
+    # Many warps at a time hide what each waits for.
+    assert ".maxnreg 72" in done.stdout
 
 
 ASKS = """

@@ -99,6 +99,23 @@ def test_equal_after_changes() -> None:
         same_bits(got["t"], want["t"])
 
 
+@wp.kernel
+def from_root(mesh: wp.uint64, roots: wp.array(dtype=int), out: wp.array(dtype=int)):
+    i = wp.tid()
+    query = wp.mesh_query_ray(mesh, wp.vec3(0.1, 0.2, 9.0), wp.vec3(0.0, 0.0, -1.0), 100.0, roots[i])
+    out[i] = wp.where(query.result, query.face, -1)
+
+
+def test_roots_that_are_none() -> None:
+    """Where a tree has room for nodes, but none are."""
+    points, faces = reference.sphere(8)
+    roots = np.array([-1, 0, len(faces) - 2, len(faces), 10**9, -5], np.int32)
+    mesh, out = made(points, faces), wp.zeros(len(roots), dtype=int)
+    wp.launch(from_root, len(roots), inputs=[mesh.id, wp.array(roots, dtype=int)], outputs=[out])
+    found = out.numpy()
+    assert found[0] >= 0 and found[1] == found[0] and (found[2:] == -1).all()
+
+
 def test_no_ray_passes() -> None:
     """From inside of closed meshes, at edges and corners, everything meets a face; crossings are odd inside and even outside."""
     for name in ("sphere", "cube", "far"):

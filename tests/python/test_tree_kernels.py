@@ -7,7 +7,7 @@ import geometry_reference as reference
 import numpy as np
 import pytest
 import warp as wp
-from tree_builder import LEAF_BIT, Tree, check, items_below, kernels
+from tree_builder import LEAF_BIT, Tree, check, check_tables, items_below, kernels
 
 
 def boxes(kind: str, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +20,11 @@ def boxes(kind: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         low[:, 0] = np.sort(low[:, 0]) ** 20
     elif kind == "huge":
         low = (low * 2 - 1) * np.float32(3e38)
-    high = low + generator.random((n, 3)).astype(np.float32) * np.float32(0.01)
+    elif kind == "tiny":
+        low *= np.float32(1e-30)
+    elif kind == "far":
+        low += np.float32(1e7)
+    high = low + generator.random((n, 3)).astype(np.float32) * np.float32(1e-32 if kind == "tiny" else 0.01)
     if kind == "broken":
         low[::3] = np.nan
         high[1::5, 1] = -1
@@ -41,6 +45,20 @@ def test_build_and_refit(kind: str, n: int) -> None:
     other_low, other_high = boxes("broken" if kind != "broken" else "plain", n)
     tree.refit(other_low, other_high)
     check(tree, other_low, other_high)
+
+
+@pytest.mark.parametrize("kind", ["plain", "equal", "line", "huge", "broken", "tiny", "far"])
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 33, 300])
+def test_tables(kind: str, n: int) -> None:
+    low, high = boxes(kind, n)
+    tree = Tree(low, high)
+    check_tables(tree)
+    for a, b in zip(tree.tables(), tree.tables()):
+        assert a[: tree.words.numpy()[0, 15]].tobytes() == b[: tree.words.numpy()[0, 15]].tobytes()
+    tree.refit(*boxes("plain", n))
+    check_tables(tree)
+    if n > 1:
+        check_tables(Tree(low, high, some_groups("rising", n)))
 
 
 def some_groups(kind: str, n: int) -> np.ndarray:

@@ -19,7 +19,7 @@ FOLDER = tempfile.TemporaryDirectory()
 
 def load_kernels() -> object:
     """All files as one program, like the driver's."""
-    names = ("tree_items.py", "tree.py", "tree_groups.py", "tree_moments.py")
+    names = ("tree_items.py", "tree.py", "tree_groups.py", "tree_moments.py", "tree_tables.py")
     text = "".join((SOURCES / name).read_text() for name in names)
     path = pathlib.Path(FOLDER.name) / "weft_tree_kernels.py"
     path.write_text(text)
@@ -97,6 +97,16 @@ class Tree:
         given = [self.words, self.planes, leaves, self.arrived, totals, out]
         wp.launch(kernels.gather_moments, dim=nodes, inputs=given)
         return out.numpy().reshape(nodes, 34, 2)
+
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What rays and closest points read: planes of nodes of four, the words of all that, and those of pairs on a grid."""
+        nodes, device = len(self.words), self.words.device
+        fours = wp.full(8 * nodes, wp.vec4(np.nan), dtype=wp.vec4)
+        pairs = wp.full(2 + 2 * nodes, wp.vec4ui(7), dtype=wp.vec4ui)
+        rows = wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=device)
+        wp.launch(kernels.make_tables, dim=nodes, inputs=[rows, fours, pairs])
+        fours = fours.numpy().reshape(nodes, 32)
+        return fours[:, :24].reshape(nodes, 6, 4), fours.view(np.uint32), pairs.numpy().reshape(-1, 8)
 
     def refit(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
         self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
@@ -179,3 +189,56 @@ def check_groups(tree: Tree) -> set[int]:
         if (groups == name).sum() == 1:
             lone.add(int(root))
     return lone
+
+
+def check_tables(tree: Tree) -> None:
+    """Nodes of four have the boxes and words of nodes below, each item once, and nothing that is gone into less than two levels
+    down; planes on the grid lie outside of boxes by a step or so, and fit."""
+    planes, fours, pairs = tree.tables()
+    words, exact = tree.words.numpy(), tree.planes.numpy()
+    count = int(words[0, 15])
+    level = np.zeros(count, int)
+    box_of = {}
+    for node in range(count):
+        for side in range(2):
+            word = int(words[node, 12 + side])
+            box_of[word] = np.concatenate([exact[node, side:6:2], exact[node, 6 + side : 12 : 2]])
+            if word and not word & LEAF_BIT:
+                level[word] = level[node] + 1
+    for node in range(count):
+        below = []
+        for place in range(4):
+            word = int(fours[node, 24 + place])
+            if word == 0xFFFFFFFF:
+                np.testing.assert_array_equal(planes[node, :, place], [np.inf] * 3 + [-np.inf] * 3)
+                continue
+            np.testing.assert_array_equal(planes[node, :, place], box_of[word])
+            if word & LEAF_BIT:
+                first = word & 0x0FFFFFFF
+                below += tree.order.numpy()[first : first + ((word >> 28) & 7) + 1].tolist()
+            else:
+                assert level[word] >= level[node] + 2
+                below += items_below(tree, word)
+        assert sorted(below) == sorted(items_below(tree, node))
+    check_grid(words[:count], exact[:count].astype(np.float64), pairs)
+
+
+def check_grid(words: np.ndarray, exact: np.ndarray, pairs: np.ndarray) -> None:
+    head, pairs = pairs[0].view(np.float32).astype(np.float64), pairs[1 : 1 + len(words)]
+    offset, inverse = head[:3], head[3]
+    step = 1 / inverse
+    assert np.frexp(inverse)[0] == 0.5 and head[4] == min(step, 2.0**63)
+    lone = words[:, 13] == 0
+    np.testing.assert_array_equal(pairs[~lone, 6:], words[~lone, 12:14])
+    np.testing.assert_array_equal(pairs[lone, 6:], words[lone][:, [12, 12]])
+    exact = exact.copy()
+    exact[lone, 1:12:2] = exact[lone, 0:12:2]
+    for side in range(2):
+        low, high = exact[:, side:6:2], exact[:, 6 + side : 12 : 2]
+        spans = pairs[:, 3 * side : 3 * side + 3]
+        first, last = (spans & 0xFFFF).astype(np.float64), (spans >> 16).astype(np.float64)
+        met = low <= high
+        assert (first[~met] == 65535).all() and (last[~met] == 0).all()
+        low, high = low * inverse + offset, high * inverse + offset
+        assert (low - first)[met].min(initial=1) >= 1 - 2.0**-8 and (low - first)[met].max(initial=1) <= 2 + 2.0**-8
+        assert (last - high)[met].min(initial=1) >= 1 - 2.0**-8 and (last - high)[met].max(initial=1) <= 2 + 2.0**-8

@@ -86,8 +86,11 @@ class GpuFrame {
     if (!plan_.sums.empty()) close_sums();
     b_.CreateRetVoid();
     if (!keep_bounds(unit_.options.bounds)) {
-      if (samples_beside_calls()) annotate("maxnreg", kSampleRegisters);
-      if (loads_ahead()) allow_registers();
+      if (plan_.registers)
+        annotate("maxnreg", std::uint64_t(plan_.registers));
+      else if (samples_beside_calls())
+        annotate("maxnreg", kSampleRegisters);
+      if (!plan_.registers && loads_ahead()) allow_registers();
     }
     return plan_.lanes;
   }

@@ -201,15 +201,25 @@ bool is_regular(const ir::Function& kernel, const std::vector<const ir::Op*>& op
   });
 }
 
-/// Whether threads vote. Then they walk trees, which is most of the code and of the time.
-bool votes(const std::vector<const ir::Op*>& ops) {
-  return std::any_of(ops.begin(), ops.end(), [](const ir::Op* op) {
-    if (op->code != OpCode::call) return op->code == OpCode::vote;
+/// Whether there is such an operation, in functions that are called too.
+bool reaches(const std::vector<const ir::Op*>& ops, OpCode code) {
+  return std::any_of(ops.begin(), ops.end(), [&](const ir::Op* op) {
+    if (op->code != OpCode::call) return op->code == code;
     std::vector<const ir::Op*> inner;
     collect(*op->callee->body, inner);
-    return votes(inner);
+    return reaches(inner, code);
   });
 }
+
+/// Whether threads vote. Then they walk trees, which is most of the code and of the time.
+bool votes(const std::vector<const ir::Op*>& ops) { return reaches(ops, OpCode::vote); }
+
+/// Whether they also hand work to each other, as walks to closest points do: a warp is as long as all its work together,
+/// and more of them at a time hide its loads.
+bool shares_work(const std::vector<const ir::Op*>& ops) { return votes(ops) && reaches(ops, OpCode::shuffle); }
+
+/// So that seven blocks of 128 threads fit a multiprocessor. Measured: docs/design/geometry.md, "Walks".
+constexpr int kSharingRegisters = 72;
 
 }  // namespace
 
@@ -217,6 +227,7 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
   std::vector<const ir::Op*> ops;
   collect(*kernel.body, ops);
   GpuPlan plan;
+  if (shares_work(ops)) plan.registers = kSharingRegisters;
   if (order != ThreadOrder::any) return plan;
   plan.meeting_adds = find_meeting_adds(kernel, ops);
   if (calls_native(kernel)) return plan;  // C++ may do anything with the memory it is given

@@ -18,6 +18,8 @@ struct GpuPlan {
   bool aligned = false;
   /// Steps that a thread of a large launch takes: several, where its beginning costs more than the rest of it hides.
   int steps = 1;
+  /// That a thread may have at most; 0: as many as it likes.
+  int registers = 0;
   /// Additions to fixed places whose results nobody wants, those to one place together. Threads add up their own first.
   std::vector<std::vector<const ir::Op*>> sums;
   /// Additions that go to one place in all threads of a warp, for all that can be told ahead: by indices that don't depend
