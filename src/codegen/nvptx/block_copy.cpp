@@ -76,12 +76,19 @@ class Copy {
   llvm::Value* address(llvm::Value* r, llvm::Value* column_bytes) {
     llvm::Value* row = b_.CreateMul(b_.CreateAdd(row_, b_.CreateZExt(r, e_.unit.i64)), strides_[0]);
     llvm::Value* in_row = b_.CreateAdd(b_.CreateMul(column_, strides_[1]), column_bytes);
-    return b_.CreateAdd(data_, b_.CreateAdd(row, in_row));
+    return b_.CreateAdd(b_.CreateAdd(data_, row), in_row);
   }
 
   llvm::Value* place(llvm::Value* bytes) {
     bytes = b_.CreateAdd(offset_, bytes);
     return block_place(e_, tile_, swizzled(e_, bytes, swizzle_));
+  }
+
+  /// Where a row's byte lies.
+  llvm::Value* in_panels(llvm::Value* r, llvm::Value* byte) {
+    const std::int64_t width = swizzle_.width();
+    llvm::Value* panel = b_.CreateMul(b_.CreateUDiv(byte, i32(width)), i32(rows_ * width));
+    return b_.CreateAdd(b_.CreateAdd(panel, b_.CreateMul(r, i32(width))), b_.CreateURem(byte, i32(width)));
   }
 
   /// Parts t, t + threads, …; `partly`: rows or the ends of rows lie outside.
@@ -98,18 +105,23 @@ class Copy {
   }
 
   void part(llvm::Value* at, std::int64_t turn, std::int64_t in_row, bool partly) {
-    llvm::Value *r = nullptr, *c = nullptr;
+    llvm::Value *r = nullptr, *c = nullptr, *bytes = nullptr, *where = nullptr;
     if (threads_ % in_row == 0) {  // the same part of rows that are as far from each other
-      r = b_.CreateAdd(b_.CreateUDiv(thread_, i32(in_row)), i32(turn * (threads_ / in_row)));
+      const std::int64_t behind = turn * (threads_ / in_row);
+      llvm::Value* first = b_.CreateUDiv(thread_, i32(in_row));
+      r = b_.CreateAdd(first, i32(behind));
       c = b_.CreateURem(thread_, i32(in_row));
+      bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
+      where = b_.CreateAdd(address(first, bytes), b_.CreateMul(strides_[0], i64(behind)));
     } else {
       r = b_.CreateUDiv(at, i32(in_row));
       c = b_.CreateURem(at, i32(in_row));
+      bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
+      where = address(r, bytes);
     }
-    llvm::Value* bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
-    llvm::Value* to = place(b_.CreateMul(at, i32(kPart)));
+    llvm::Value* to = place(swizzle_.panels ? in_panels(r, b_.CreateMul(c, i32(kPart))) : b_.CreateMul(at, i32(kPart)));
     llvm::Type* global = llvm::PointerType::get(e_.unit.context, 1);
-    llvm::Value* from = b_.CreateIntToPtr(address(r, bytes), global);
+    llvm::Value* from = b_.CreateIntToPtr(where, global);
     if (!has_units(e_)) {
       auto* words = llvm::FixedVectorType::get(e_.unit.i32, 4);
       b_.CreateAlignedStore(b_.CreateAlignedLoad(words, from, llvm::Align(kPart)), to, llvm::Align(kPart));
@@ -143,7 +155,11 @@ class Copy {
       return b_.CreateAlignedLoad(type, b_.CreateIntToPtr(address(r, bytes), global), llvm::Align(size_));
     };
     const auto write = [&](llvm::Value* at, llvm::Value* value) {
-      b_.CreateAlignedStore(value, place(b_.CreateMul(at, i32(std::int64_t(size_)))), llvm::Align(size_));
+      llvm::Value* bytes = b_.CreateMul(at, i32(std::int64_t(size_)));
+      if (swizzle_.panels)
+        bytes = in_panels(b_.CreateUDiv(at, i32(columns_)),
+                          b_.CreateMul(b_.CreateURem(at, i32(columns_)), i32(std::int64_t(size_))));
+      b_.CreateAlignedStore(value, place(bytes), llvm::Align(size_));
     };
     // Several loads at once where all is there.
     const std::int64_t several = !partly && count % (4 * threads_) == 0 ? 4 : 1;
