@@ -85,7 +85,7 @@ class Copy {
       case ir::OpCode::shl:
         if (!op.operand(1)->is_constant() || op.operand(1)->as_int() < 0 || op.operand(1)->as_int() > kDeep) return 1;
         return std::min(of(0) << op.operand(1)->as_int(), kPart);
-      default: return 1;
+      default: return 1;  // safe: nothing is known of what it makes
     }
   }
   llvm::Value* i64(std::int64_t n) { return b_.getInt64(std::uint64_t(n)); }
