@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/block_functions.h"
 #include "ir/origin.h"
 #include "ir/tile_memory.h"
 #include "ir/walk.h"
@@ -36,7 +37,9 @@ BlockMemory::BlockMemory(const ir::Function& kernel) {
   }
   std::uint32_t position = 0;
   measure(*kernel.body, position);
-  place();
+  bool panels = false;
+  ir::walk(*kernel.body, [&](const Op& op) { panels = panels || ir::multiplies_panels(op); });
+  place(panels ? ir::kPanelAlignment : kAlignment);
 }
 
 void BlockMemory::find(const Region& region) {
@@ -114,7 +117,7 @@ void BlockMemory::measure(const Region& region, std::uint32_t& position) {
   }
 }
 
-void BlockMemory::place() {
+void BlockMemory::place(std::uint32_t alignment) {
   std::vector<std::size_t> order(pieces_.size());
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
   std::stable_sort(order.begin(), order.end(),
@@ -131,7 +134,7 @@ void BlockMemory::place() {
     std::uint32_t at = 0;
     for (const auto& [from, to] : taken) {
       if (at + piece.size <= from) break;
-      at = std::max(at, to);
+      at = std::max(at, (to + alignment - 1) / alignment * alignment);
     }
     piece.offset = at;
     bytes_ = std::max(bytes_, at + piece.size);

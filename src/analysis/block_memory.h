@@ -41,7 +41,7 @@ class BlockMemory {
   bool pass_on(const ir::Region& region);
   bool join(const ir::Value* value, const Set& pieces);
   void measure(const ir::Region& region, std::uint32_t& position);
-  void place();
+  void place(std::uint32_t alignment);
 
   std::vector<Piece> pieces_;
   std::unordered_map<const ir::Op*, std::size_t> numbers_;

@@ -10,6 +10,8 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 
+#include "codegen/own_target.h"
+
 namespace weft::codegen {
 
 namespace {
@@ -46,6 +48,15 @@ TargetSpec nvptx_target(int sm) {
   gpu.sm = sm;
   return gpu;
 }
+
+TargetSpec with_own(TargetSpec gpu) {
+  if (gpu.sm != kOwnArch) throw Error("sm_" + std::to_string(gpu.sm) + " has nothing that later ones lack");
+  gpu.cpu_name = "sm_" + std::to_string(gpu.sm) + "a";
+  gpu.features = "+ptx80";
+  return gpu;
+}
+
+bool has_own(const TargetSpec& target) { return target.arch == TargetSpec::nvptx && target.cpu_name.ends_with('a'); }
 
 int natural_lanes(const TargetSpec& target) {
   if (target.arch == TargetSpec::nvptx) return 1;

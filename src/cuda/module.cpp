@@ -1,5 +1,6 @@
 // Compiling PTX, loading and launching.
 #include "cuda/module.h"
+#include "cuda/own_code.h"
 #include "runtime/errors.h"
 #include "runtime/late_work.h"
 #include "support/hot.h"
@@ -11,6 +12,9 @@ namespace weft::cuda {
 namespace {
 
 constexpr std::size_t kLogSize = 16384;
+// The driver's numbers: an option that names the target, and what is added to an architecture for what it alone has.
+constexpr int kJitTarget = 9;
+constexpr std::uintptr_t kOwnTargets = 0x10000;
 
 /// The last lines of a log that may be long.
 std::string log_text(const std::vector<char>& log) {
@@ -53,11 +57,13 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
   ContextScope scope(device);
   const DriverTable& api = device.api();
   std::vector<char> log(kLogSize, 0);
-  int keys[] = {kJitErrorLog, kJitErrorLogSize, kJitOptimizationLevel, kJitLineInfo};
+  int keys[] = {kJitErrorLog, kJitErrorLogSize, kJitOptimizationLevel, kJitLineInfo, kJitTarget};
   void* values[] = {log.data(), as_value(kLogSize - 1), as_value(std::uintptr_t(options.opt_level)),
-                    as_value(options.line_info ? 1 : 0)};
+                    as_value(options.line_info ? 1 : 0), as_value(kOwnTargets + std::uintptr_t(device.facts().arch))};
+  // The target is that of the context, if nothing is said.
+  const std::size_t count = std::size(keys) - (is_for_own(ptx, device.facts().arch) ? 0 : 1);
   LinkHandle link = nullptr;
-  WEFT_CUDA(api, link_create, unsigned(std::size(keys)), keys, values, &link);
+  WEFT_CUDA(api, link_create, unsigned(count), keys, values, &link);
   struct Destroy {
     const DriverTable& api;
     LinkHandle link;

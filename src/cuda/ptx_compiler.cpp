@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cuda/driver.h"
+#include "cuda/own_code.h"
 
 #ifdef WEFT_HAS_NVPTXCOMPILER
 extern "C" {
@@ -74,7 +75,7 @@ std::optional<std::string> PtxCompiler::compile(const std::string& ptx, int arch
     PtxCompilerHandle compiler;
     ~Destroy() { table.destroy(&compiler); }
   } destroy{table_, compiler};
-  const std::string gpu = "--gpu-name=sm_" + std::to_string(arch);
+  const std::string gpu = "--gpu-name=sm_" + std::to_string(arch) + (is_for_own(ptx, arch) ? "a" : "");
   const std::string level = quick ? "--Ofast-compile=mid" : "--opt-level=" + std::to_string(options.opt_level);
   const char* texts[] = {gpu.c_str(), level.c_str(), "--generate-line-info"};
   const int code = table_.compile(compiler, options.line_info ? 3 : 2, texts);

@@ -75,7 +75,7 @@ constexpr Hash128 kNeedsBlock{0x626c6f636b656421ULL, 0x6e656564736f6e65ULL};
 std::string emit_ptx(ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target,
                      KernelMetadata& meta) {
   CompileOptions options = request.options;
-  options.gpu.target = true;
+  set_target(options, target);
   optimize(module, options);
   codegen::Emitted emitted =
       codegen::emit(module, *module.functions.back(), target, emit_options_of(request), codegen::Output::ptx);
@@ -393,7 +393,7 @@ class BinaryStore::Search {
   bool begin_compile(ir::Module& module) {
     const Clock::time_point start = Clock::now();
     CompileOptions options = request_.options;
-    options.gpu.target = request_.device != nullptr;
+    set_target(options, target_);
     if (request_.form.in_order && module.functions.back()->form.block) {
       sink_.report(
           DiagCode::codegen_failed, module.functions.back()->loc,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/handles.h"
+#include "codegen/own_target.h"
 #include "ir/text.h"
 
 namespace weft::driver {
@@ -55,7 +56,18 @@ codegen::TargetSpec target_of(const BuildRequest& request) {
                            request.device->facts().name + ", which is sm_" + std::to_string(arch));
     arch = gpu.ptx_arch;
   }
-  return codegen::nvptx_target(std::min(arch, kNewestArch));
+  // Tiles of whole groups of four warps may be multiplied by what only this architecture has, if the driver knows it.
+  constexpr int kGroup = 128, kDriver = 12000;
+  const bool own = arch == codegen::kOwnArch && arch == request.device->facts().arch && !gpu.keep_ptx &&
+                   gpu.block > 0 && gpu.block % kGroup == 0 && request.device->system().version() >= kDriver;
+  const codegen::TargetSpec target = codegen::nvptx_target(std::min(arch, kNewestArch));
+  return own ? codegen::with_own(target) : target;
+}
+
+void set_target(CompileOptions& options, const codegen::TargetSpec& target) {
+  options.gpu.target = target.arch == codegen::TargetSpec::nvptx;
+  options.gpu.sm = options.gpu.target ? target.sm : 0;
+  options.gpu.own = codegen::has_own(target);
 }
 
 Hash128 content_key(const ir::Module& module, const BuildRequest& request, const codegen::TargetSpec& target) {

@@ -8,6 +8,8 @@ namespace weft::driver {
 Hash128 source_hash(const Hash128& program, const sema::FunctionDecl& kernel);
 /// What a kernel is compiled for. Throws codegen::Error for PTX that its device would not run.
 codegen::TargetSpec target_of(const BuildRequest& request);
+/// Tells the passes of it.
+void set_target(CompileOptions& options, const codegen::TargetSpec& target);
 /// The source key: what the text means, types, form, options, target, build.
 Hash128 source_key(const BuildRequest& request, const codegen::TargetSpec& target);
 /// The content key: canonical IR, form, options, target, build.

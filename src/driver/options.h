@@ -24,6 +24,8 @@ struct CompileOptions {
   /// What concerns code for GPUs alone.
   struct Gpu {
     bool target = false;     // the code is for a GPU; set by whoever knows
+    int sm = 0;              // which one, for passes; 0: any. Keys have these from the target
+    bool own = false;        // what that one alone has may be used (codegen/own_target.h)
     std::string libdevice;   // path of NVIDIA's elementary functions; empty: the library's own
     bool line_info = false;  // lines of the source in the machine code
     bool keep_ptx = false;   // PTX is kept and loaded, not machine code

@@ -19,6 +19,7 @@
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/fold.h"
+#include "passes/group_products.h"
 #include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
 #include "passes/join_branches.h"
@@ -147,8 +148,17 @@ const std::vector<Stage>& stages() {
       on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
       on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
       with_effects("cse", passes::cse),
+      {"group-products",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.gpu.target || !options.gpu.own) return;
+         for (auto& function : module.functions) passes::group_products(*function);
+       }},
       on_gpu("place-fragments", [](ir::Function& f) { passes::place_fragments(f); }),
-      on_gpu("load-ahead", [](ir::Function& f) { passes::load_ahead(f); }),
+      {"load-ahead",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.gpu.target) return;
+         for (auto& function : module.functions) passes::load_ahead(*function, options.gpu.sm);
+       }},
 
       // Loops: small constant ones vanish, the rest loses what does not change in it.
       {"unroll",

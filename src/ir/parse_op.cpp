@@ -1,5 +1,6 @@
 // The text form, read: values and operations. An operation's line is gathered first, then typed as a whole by
 // ir/infer.h, then made; regions are read last, inside the operation.
+#include "ir/block_functions.h"
 #include "ir/infer.h"
 #include "ir/literal.h"
 #include "ir/op_cases.h"
@@ -305,12 +306,14 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:
-    case OpCode::barrier:
     case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::barrier:
+      if (token_.kind == TokenKind::number) op.probe.imm = integer("turns", kMostTurnsAhead);
+      return;
     case OpCode::vote:
     case OpCode::shuffle: value_list(op.operands); return;
     case OpCode::texture:

@@ -464,12 +464,14 @@ void Printer::effect(const Op& op) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:
-    case OpCode::barrier:
     case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::barrier:
+      if (op.imm) out_ += " " + std::to_string(op.imm);
+      return;
     case OpCode::texture:
       out_ += " " + std::to_string(op.imm) + ", ";
       values(op.operands);

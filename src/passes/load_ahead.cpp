@@ -1,8 +1,10 @@
-// for k in lo, lo + step, … becomes a loop with one turn more in front, which multiplies nothing:
-//   barrier; if k + step < hi { copy for k + step into the other half }; if k >= lo { multiply what this half has }
-// The barrier is for both: this turn's tiles are there, and nobody reads the half that is written next.
+// With S places for each tile, for k in lo, lo + step, … becomes a loop with S - 1 turns more in front, which multiply nothing:
+//   barrier S - 2; if k + (S - 1) step < hi { copy for that turn into its place }; if k >= lo { multiply what is in this turn's }
+// The barrier is for both: this turn's tiles are there (those of the S - 2 turns behind may be on their way), and nobody reads the
+// place that is written next, which was that of the turn before.
 #include "passes/load_ahead.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -22,12 +24,26 @@ using ir::ProductOperand;
 using ir::Region;
 using ir::Value;
 
-constexpr std::int64_t kMostBytes = 64 * 1024;  // of all tiles with the second halves: every GPU has so many
-constexpr std::int64_t kLargestStart = 1 << 30;
+constexpr std::int64_t kLargestStart = 1 << 28;
+// Of groups of warps the next turn begins at once; all others have enough to do meanwhile for one more place.
+constexpr std::int64_t kFewPlaces = 2, kMostPlaces = 4;
+
+/// Shared memory in bytes: of a block at most, and of a multiprocessor. Each block takes some more by itself.
+struct Room {
+  static constexpr std::int64_t kOwn = 1024;
+  std::int64_t block, all;
+};
+Room room_of(int sm) {
+  const auto of = [](std::int64_t kilobytes) { return Room{kilobytes * 1024 - Room::kOwn, kilobytes * 1024}; };
+  if (sm >= 90) return of(228);
+  if (sm == 80 || sm == 87) return of(164);
+  if (sm >= 86) return of(100);
+  return {64 * 1024, 64 * 1024};
+}
 
 class Ahead {
  public:
-  explicit Ahead(ir::Function& kernel) : kernel_(kernel) {
+  Ahead(ir::Function& kernel, int sm) : kernel_(kernel), room_(room_of(sm)) {
     ir::walk(*kernel.body, [&](Op& op) {
       for (Value* operand : op.operands)
         if (!operand->is_constant()) ++uses_[operand];
@@ -50,6 +66,7 @@ class Ahead {
  private:
   struct Found {
     std::vector<Op*> copies, products, locals;
+    std::int64_t bytes = 0, blocks = 1;  // of a turn's tiles; that a multiprocessor has registers for
   };
 
   /// What a loop consists of; false if there is anything but copies, products and numbers.
@@ -59,7 +76,7 @@ class Ahead {
     if (!low->is_constant() || low->as_int() < 0 || low->as_int() > kLargestStart) return false;
     if (!step->is_constant() || step->as_int() < 1 || step->as_int() > kLargestStart) return false;
     std::unordered_map<const Value*, int> here;  // uses of tiles by what is found
-    std::int64_t bytes = 0;
+    std::int64_t registers = 1;
     for (Op& op : *loop.regions[0]) {
       if (op.code == OpCode::meet || op.code == OpCode::yield) continue;
       if (ir::calls_block_function(op, ir::kBlockCopy)) {
@@ -69,14 +86,17 @@ class Ahead {
         found.products.push_back(&op);
         ++here[op.operand(ProductOperand::a)];
         ++here[op.operand(ProductOperand::b)];
+        registers = std::max(registers, ir::Fragments::of(op).registers());
       } else if (ir::is_block_memory(op)) {
         found.locals.push_back(&op);
-        bytes += bytes_of(op);
+        found.bytes += bytes_of(op);
       } else if (!op.regions.empty() || ir::effect_of(op.code) != ir::Effect::none) {
         return false;
       }
     }
-    if (found.copies.empty() || found.products.empty() || bytes_ + bytes > kMostBytes) return false;
+    // All memory of the block counts the tiles of this loop once already.
+    if (found.copies.empty() || found.products.empty() || bytes_ + found.bytes > room_.block) return false;
+    found.blocks = std::max<std::int64_t>(ir::Fragments::kRegisters / (registers * kernel_.form.block), 1);
     if (found.copies.size() != found.locals.size()) return false;
     for (std::size_t k = 0; k < found.copies.size(); ++k) {
       const Op &copy = *found.copies[k], &local = *found.locals[k];
@@ -91,6 +111,20 @@ class Ahead {
     for (const Op* product : found.products)
       if (!stands_behind(*product, *last)) return false;
     return true;
+  }
+
+  /// How many places each tile gets: as many as there are turns and room, for as many blocks as run side by side.
+  std::int64_t places_of(const Op& loop, const Found& found) const {
+    const std::int64_t low = loop.operand(0)->as_int(), step = loop.operand(2)->as_int();
+    std::int64_t most = ir::multiplies_panels(*found.products.front()) ? kMostPlaces : kFewPlaces;
+    if (const Value* high = loop.operand(1); high->is_constant())
+      most = std::min(most, (high->as_int() - low + step - 1) / step);
+    while (most > kFewPlaces) {
+      const std::int64_t bytes = bytes_ + (most - 1) * found.bytes;
+      if (bytes <= room_.block && (bytes + Room::kOwn) * found.blocks <= room_.all) break;
+      --most;
+    }
+    return std::max(most, kFewPlaces);
   }
 
   static std::int64_t bytes_of(const Op& local) {
@@ -144,31 +178,38 @@ class Ahead {
     Region& body = *loop.regions[0];
     Value *const k = body.args[0], *const low = loop.operand(0), *const high = loop.operand(1);
     const std::int64_t step = loop.operand(2)->as_int();
+    const std::int64_t places = places_of(loop, found);
     std::unordered_map<const Value*, std::int64_t> sizes;
     for (Op* local : found.locals) {
       ir::remove_op(local);
       ir::insert_op(loop.parent, local, &loop);
       sizes[local->result()] = local->ints[0];
-      bytes_ += bytes_of(*local);
-      local->ints[0] *= 2;
+      bytes_ += (places - 1) * bytes_of(*local);
+      local->ints[0] *= places;
     }
-    const auto barrier = [&](Region* region, Op* before) {
+    const auto barrier = [&](Region* region, Op* before, std::int64_t turns) {
       ir::Builder b(kernel_, region, before);
       b.set_loc(loop.loc);
-      b.op_typed(OpCode::barrier, {}, {});
+      b.op_typed(OpCode::barrier, {}, {})->imm = turns;
     };
-    barrier(loop.parent, &loop);
-    if (loop.next) barrier(loop.parent, loop.next);
-    barrier(&body, body.first);
+    barrier(loop.parent, &loop, 0);
+    if (loop.next) barrier(loop.parent, loop.next, 0);
+    barrier(&body, body.first, places - 2);
     ir::Builder b(kernel_, &body, body.first->next);
     b.set_loc(loop.loc);
-    // Halves in turn, by the number of the turn.
-    Value* turn = low->is_zero() ? k : b.binary(OpCode::sub, k, low);
+    // Places in turn, by the number of the turn; the next one that is written is that in front of this one.
+    const std::int64_t ahead = (places - 1) * step, start = low->as_int() - ahead;
+    Value* turn = start == 0 ? k : b.binary(OpCode::sub, k, b.i32(start));
     if (step != 1) turn = b.binary(OpCode::div, turn, b.i32(step));
-    Value* const half = b.binary(OpCode::bit_and, turn, b.i32(1));
-    Value* const next = b.binary(OpCode::add, k, b.i32(step));
-    Value* const other = b.binary(OpCode::bit_xor, half, b.i32(1));
-    Op* const more = b.if_op(b.binary(OpCode::lt, next, high), {});
+    const auto place_of = [&](Value* number) {
+      return places == 3 ? b.binary(OpCode::rem, number, b.i32(places))
+                         : b.binary(OpCode::bit_and, number, b.i32(places - 1));
+    };
+    Value* const other = place_of(turn);
+    Value* const place = place_of(b.binary(OpCode::add, turn, b.i32(1)));
+    Value* const next = b.binary(OpCode::add, k, b.i32(ahead));
+    // A sum might not be a number any more; the difference is one wherever the loop has a turn.
+    Op* const more = b.if_op(b.binary(OpCode::lt, k, b.binary(OpCode::sub, high, b.i32(ahead))), {});
     ir::ValueMap map;
     map[k] = next;
     Region* const copying = more->regions[0];
@@ -198,7 +239,7 @@ class Ahead {
       for (std::size_t side = 0; side < 2; ++side) {
         const auto size = sizes.find(product->operand(tiles[side]));
         if (size == sizes.end()) continue;
-        product->operands[stages[side]] = inside.binary(OpCode::mul, half, inside.i32(size->second));
+        product->operands[stages[side]] = inside.binary(OpCode::mul, place, inside.i32(size->second));
         flag(*product, ProductOperand::flags, side == 0 ? ir::kAhead : ir::kAheadSecond);
       }
       ir::remove_op(product);
@@ -206,20 +247,21 @@ class Ahead {
       ir::Builder(kernel_, when->regions[0], nullptr).yield({});
       ir::Builder(kernel_, when->regions[1], nullptr).yield({});
     }
-    loop.operands[0] = kernel_.constant_int(types::i32(), low->as_int() - step);
+    loop.operands[0] = kernel_.constant_int(types::i32(), start);
     return true;
   }
 
   ir::Function& kernel_;
+  const Room room_;
   std::unordered_map<const Value*, int> uses_;
   std::int64_t bytes_ = 0;  // of all memory of the block
 };
 
 }  // namespace
 
-bool load_ahead(ir::Function& kernel) {
+bool load_ahead(ir::Function& kernel, int sm) {
   if (kernel.form.block <= 1 || !kernel.form.rows) return false;
-  return Ahead(kernel).run();
+  return Ahead(kernel, sm).run();
 }
 
 }  // namespace weft::passes

@@ -22,7 +22,7 @@ using ir::OpCode;
 using ir::ProductOperand;
 using ir::Value;
 
-constexpr std::int64_t kMostSlots = 64;  // of a thread: registers
+constexpr std::int64_t kMostSlots = 64, kMostOfUnits = 128;  // of a thread: registers
 
 struct Use {
   Op* op;
@@ -79,6 +79,7 @@ class Placer {
         return false;
       });
     }
+    roll_rare_loops();
     for (Op* local : locals) swizzle(*local);
     return changed_;
   }
@@ -160,7 +161,7 @@ class Placer {
     const std::int64_t slots = layout.slots();
     if (local.ints.size() != 1 || local.ints[0] != layout.m * layout.n || slots * layout.threads != local.ints[0])
       return false;
-    if (slots < 2 || slots > kMostSlots) return false;
+    if (slots < 2 || slots > (layout.kind == ir::ProductKind::fma ? kMostSlots : kMostOfUnits)) return false;
     std::vector<std::pair<Op*, Loop>> accesses;
     for (const Use& use : uses(local.result())) {
       if (ir::calls_block_function(*use.op, ir::kBlockProduct)) {
@@ -180,8 +181,53 @@ class Placer {
       if (loop.op->text != ir::kOwnLoop) deal_out(loop, layout);
     local.imm &= ir::kRaw;
     local.ints[0] = slots;
+    for (const auto& [op, loop] : accesses) note(*loop.op, local, *op);
     changed_ = true;
     return true;
+  }
+
+  /// Loops that ask of each element whether it is to be stored are for tiles at the edge of an array. Written out they would be
+  /// most of the code; so they stay loops, over a copy that is no matter of registers.
+  void roll_rare_loops() {
+    for (const Dealt& dealt : loops_) {
+      const bool only_reads = std::all_of(dealt.accesses.begin(), dealt.accesses.end(),
+                                          [](const auto& one) { return one.second->code == OpCode::load; });
+      if (!only_reads || !asks(*dealt.loop)) continue;
+      std::unordered_map<const Op*, Value*> copies;
+      for (const auto& [local, load] : dealt.accesses) {
+        Value*& copy = copies[local];
+        if (!copy) copy = copied(*local, *dealt.loop);
+        load->operands[0] = copy;
+      }
+      dealt.loop->text = ir::kSharedLoop;
+    }
+  }
+
+  void note(Op& loop, Op& local, Op& access) {
+    auto it = std::find_if(loops_.begin(), loops_.end(), [&](const Dealt& dealt) { return dealt.loop == &loop; });
+    if (it == loops_.end()) it = loops_.insert(it, {&loop, {}});
+    it->accesses.emplace_back(&local, &access);
+  }
+
+  static bool asks(const Op& loop) {
+    bool found = false;
+    for (const Op& op : *loop.regions[0]) found = found || op.code == OpCode::if_;
+    return found;
+  }
+
+  /// What a thread has in registers, once more in front of a loop.
+  Value* copied(const Op& local, Op& loop) {
+    ir::Builder b(kernel_, loop.parent, &loop);
+    b.set_loc(loop.loc);
+    Value* const made = b.local(local.result()->type, local.ints, true);
+    Op* const fill = b.for_op(b.i32(0), b.i32(local.ints[0]), b.i32(1), {});
+    fill->text = ir::kOwnLoop;
+    ir::Builder inside(kernel_, fill->regions[0], nullptr);
+    inside.set_loc(loop.loc);
+    Value* const slot[] = {fill->regions[0]->args[0]};
+    inside.store(made, slot, 0, {}, {}, inside.load(local.result(), slot, 0));
+    inside.yield({});
+    return made;
   }
 
   void deal_out(const Loop& loop, const Fragments& layout) {
@@ -193,8 +239,20 @@ class Placer {
     Value* const thread = b.op(OpCode::block_thread, {})->result();
     layout.place<Value*>(math, thread, body.args[0], row, column);
     Value* const number = math.add(math.times(row, layout.n), column);
-    for (const Use& use : uses(loop.number))
-      if (use.op->operands[use.operand] == loop.number) use.op->operands[use.operand] = number;
+    for (const Use& use : uses(loop.number)) {
+      if (use.op->operands[use.operand] != loop.number) continue;
+      use.op->operands[use.operand] = number;
+      // Row and column are known already.
+      if (use.operand != 0 || use.op->operands.size() != 2 || !use.op->operand(1)->is_constant()) continue;
+      const std::int64_t by = use.op->operand(1)->as_int();
+      const bool power = Math::is_power(layout.n);
+      const bool is_row = (use.op->code == OpCode::div && by == layout.n) ||
+                          (use.op->code == OpCode::shr && power && by == Math::log(layout.n));
+      const bool is_column = (use.op->code == OpCode::rem && by == layout.n) ||
+                             (use.op->code == OpCode::bit_and && power && by == layout.n - 1);
+      if (is_row || is_column)
+        for (const Use& next : uses(use.op->result())) next.op->operands[next.operand] = is_row ? row : column;
+    }
     loop.op->text = ir::kOwnLoop;
     dealt_.emplace(number, std::pair(loop.op, layout));
   }
@@ -204,7 +262,11 @@ class Placer {
     const Fragments f = Fragments::of(product);
     const std::size_t at = second ? ProductOperand::b : ProductOperand::a;
     const auto number = [&](std::size_t k) { return product.operand(k)->as_int(); };
-    if (f.kind != ir::ProductKind::fma) return {7, 3};  // eight rows of 16 bytes: all banks
+    if (f.kind == ir::ProductKind::tf32) return {7, 3};  // eight rows of 16 bytes, or four of 32: all banks
+    if (f.kind == ir::ProductKind::halves) {             // eight rows of 16 bytes, which may all begin in the same bank
+      const std::int64_t apart = 2 * std::max(number(at + 2), number(at + 3));
+      return {apart >= 128 && Math::is_power(apart) ? Math::log(apart) : 7, 3};
+    }
     // Threads below each other read parts of the same columns, as many rows apart as a piece has.
     if (second || !product.operand(at + 1)->is_zero() || number(at + 3) != 1) return {};
     const std::int64_t size = std::int64_t(product.operand(at)->type->element()->size()), row = number(at + 2) * size;
@@ -218,7 +280,7 @@ class Placer {
     ir::Swizzle found;
     for (const Use& use : uses(local.result())) {
       if (ir::calls_block_function(*use.op, ir::kBlockCopy) && use.operand == CopyOperand::tile) continue;
-      if (!ir::calls_block_function(*use.op, ir::kBlockProduct)) return;
+      if (!ir::calls_block_function(*use.op, ir::kBlockProduct) || ir::multiplies_panels(*use.op)) return;
       if (use.operand != ProductOperand::a && use.operand != ProductOperand::b) return;
       const ir::Swizzle here = swizzle_for(*use.op, use.operand == ProductOperand::b);
       if (!here || (found && here != found)) return;
@@ -237,6 +299,11 @@ class Placer {
   ir::Function& kernel_;
   std::unordered_map<const Value*, std::vector<Use>> uses_;
   std::unordered_map<const Value*, std::pair<Op*, Fragments>> dealt_;  // loops, by the numbers of their elements
+  struct Dealt {
+    Op* loop;
+    std::vector<std::pair<Op*, Op*>> accesses;  // memory that became registers, and what is done to it
+  };
+  std::vector<Dealt> loops_;
   bool changed_ = false;
 };
 

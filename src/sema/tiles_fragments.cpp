@@ -13,7 +13,7 @@ using ir::ProductKind;
 namespace {
 
 // Numbers of a product that a thread can have in registers, and what a product must at least be for its operands to be copied.
-constexpr std::int64_t kMostSlots = 64, kWorthACopy = 4096;
+constexpr std::int64_t kMostSlots = 64, kMostOfUnits = 128, kWorthACopy = 4096;
 
 /// Pieces for fused multiply-adds: the largest of which every thread has one, or two.
 bool divide_pieces(Fragments& f) {
@@ -43,7 +43,7 @@ bool divide_units(Fragments& f) {
     f.rows = rows / below;
     f.columns = columns / beside;
   }
-  return least != 0 && f.slots() <= kMostSlots;
+  return least != 0 && f.slots() <= (f.kind == ProductKind::halves ? kMostOfUnits : kMostSlots);
 }
 
 /// How a product of float32 or float64 tiles is divided that is ragged nowhere; nothing: it is not.
@@ -74,10 +74,13 @@ bool Tiles::multiply_fragments(Window a, Window b, const Window& c, bool fresh_o
   const std::int64_t m = c.type->shape[0], n = c.type->shape[1], p = a.type->shape[1];
   if (from != b.type->element) return false;
   if (writes_once()) {
-    // A step with a gradient of its own: two products of other shapes, by other fragments.
-    const std::optional<Fragments> ways[] = {divided(tf32, m, n, p, threads_), divided(tf32, m, p, n, threads_),
-                                             divided(tf32, p, n, m, threads_)};
-    if (from != to || !c.type->contiguous || m * n * p <= kSmallStep || !ways[0] || !ways[1] || !ways[2]) return false;
+    // A step with a gradient of its own: two products of other shapes, by other fragments. Numbers of 16 bits are exact as tf32;
+    // sums, of which the gradients are products, are cut to it, for they have no fewer bits than what gradients are rounded to.
+    const bool cut = tf32 || (from->size() == 2 && to == types::f32());
+    const std::optional<Fragments> ways[] = {divided(cut, m, n, p, threads_), divided(cut, m, p, n, threads_),
+                                             divided(cut, p, n, m, threads_)};
+    if ((from != to && !cut) || !c.type->contiguous || m * n * p <= kSmallStep || !ways[0] || !ways[1] || !ways[2])
+      return false;
     if (fresh_out) fill(c, f_.function_.zero(to));
     std::vector<ir::Value*> values = {alone(a, to).data, alone(b, to).data, c.data, c.offset};
     for (std::int64_t k :

@@ -59,6 +59,7 @@ struct Shared {
     state().version =
         number_of("WEFT_FAKE_CUDA_VERSION", number_of("WEFT_FAKE_CUDA_RUNS", 0) ? kOlder : state().version);
     state().devices = number_of("WEFT_FAKE_CUDA_DEVICES", state().devices);
+    state().arch = number_of("WEFT_FAKE_CUDA_ARCH", state().arch);
     fail_at = number_of("WEFT_FAKE_CUDA_FAIL_AT", 0);
     code = number_of("WEFT_FAKE_CUDA_CODE", 999);
     slow = number_of("WEFT_FAKE_CUDA_SLOW", 0);

@@ -4,6 +4,7 @@ that are copied ahead. Fused multiply-adds have the CPU's bits."""
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import subprocess
 
@@ -22,6 +23,13 @@ def test_products_as_ptx(tmp_path, group):
     code = f"import runpy, sys; sys.argv = ['', {group!r}]; runpy.run_path({HERE + '/tile_product_cases.py'!r}, run_name='__main__')"
     out = run(code=code, WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(tmp_path))
     assert out.count("right:") == len(CASES[group]) and out.endswith("done\n"), out
+
+
+def test_products_on_older_gpus(tmp_path):
+    """What four warps multiply together on one architecture, single warps do on others."""
+    code = f"import runpy, sys; sys.argv = ['', 'groups']; runpy.run_path({HERE + '/tile_product_cases.py'!r}, run_name='__main__')"
+    out = run(code=code, WEFT_FAKE_CUDA_RUNS="1", WEFT_FAKE_CUDA_ARCH="86", WARP_CACHE_PATH=str(tmp_path))
+    assert out.count("right:") == len(CASES["groups"]) and out.endswith("done\n"), out
 
 
 LOOP = """
@@ -44,15 +52,30 @@ def gemm(a: wp.array2d(dtype={dtype}), b: wp.array2d(dtype={dtype}), c: wp.array
 @pytest.mark.parametrize("dtype", ["float", "wp.float16"])
 @pytest.mark.parametrize("sm", [75, 90])
 def test_sums_stay_in_registers(tmp_path, dtype, sm):
-    """Between the loads of tiles and the stores to the array nothing goes through memory, and a turn has one barrier."""
+    """Between the loads of tiles and the stores to the array nothing goes through memory, and a turn has one barrier. Tiles at the
+    edge of the array are stored by a loop, for which the sums are put into memory."""
     program = tmp_path / "gemm.py"
     program.write_text(LOOP.format(dtype=dtype))
     weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", f"sm_{sm}", "--block-dim", "128", "--rank", "3"]
     ptx = subprocess.run(weftc, capture_output=True, text=True, check=True).stdout
     assert ptx.count("bar.sync") == 4, ptx  # in front of the loop, in it, behind it, and for the next block
-    assert ".local" not in ptx
+    assert ptx.count("st.local") <= 32 and ptx.count("ld.local") <= 2
     assert ("cp.async" in ptx) == (sm >= 80) and ("mma.sync" in ptx) == (sm >= 80 and dtype != "float")
     assert "16384" in ptx if dtype != "float" else "32768" in ptx  # bytes: each tile twice, and no others
+
+
+@pytest.mark.skipif("WEFTC" not in os.environ, reason="the compiler's path is not given (WEFTC)")
+@pytest.mark.parametrize(("dtype", "threads"), [("wp.float16", 128), ("wp.bfloat16", 128), ("wp.float16", 256), ("wp.float16", 64)])
+def test_four_warps_multiply_together(tmp_path, dtype, threads):
+    program = tmp_path / "gemm.py"
+    program.write_text(LOOP.format(dtype=dtype))
+    weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", "sm_90a", "--block-dim", str(threads), "--rank", "3"]
+    ptx = subprocess.run(weftc, capture_output=True, text=True, check=True).stdout
+    assert (".target sm_90a" in ptx) and ("wgmma.mma_async" in ptx) == (threads % 128 == 0)
+    if threads % 128 == 0:
+        assert "ldmatrix" not in ptx and ptx.count("wgmma.mma_async") == 2
+        assert ptx.count("bar.sync") == 4 and ptx.count("fence.proxy.async") >= 3
+        assert re.search(r"cp.async.wait_group\s+[12];", ptx)  # three or four places for each tile
 
 
 @pytest.mark.skipif("WEFTC" not in os.environ, reason="the compiler's path is not given (WEFTC)")

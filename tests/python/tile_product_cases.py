@@ -130,30 +130,35 @@ def run(kind: str, tile: tuple[int, int, int], threads: int, size: tuple[int, in
 
 def gradients(kind: str, tile: tuple[int, int, int], threads: int, size: tuple[int, int, int]) -> None:
     """The adjoint of the loop: products of the same kind, or term by term."""
-    dtype, precision, (tm, tn, tk) = DTYPES[kind], "tf32" if kind == "tf32" else "default", tile
+    label, kind, into = f"{kind} {tile} {threads} {size} gradients", kind.split()[0], kind.split()[-1]
+    dtype, out, precision, (tm, tn, tk) = DTYPES[kind], DTYPES[into], "tf32" if kind == "tf32" else "default", tile
 
     @wp.kernel(module="unique")
-    def k(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=dtype), c: wp.array2d(dtype=dtype)):
+    def k(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=dtype), c: wp.array2d(dtype=out)):
         i, j = wp.tid()
-        total = wp.tile_zeros(shape=(tm, tn), dtype=dtype)
+        total = wp.tile_zeros(shape=(tm, tn), dtype=out)
         for k in range(a.shape[1] // tk):
             x = wp.tile_load(a, shape=(tm, tk), offset=(i * tm, k * tk))
             y = wp.tile_load(b, shape=(tk, tn), offset=(k * tk, j * tn))
             wp.tile_matmul(x, y, total, precision=precision)
-        wp.tile_store(c, total * dtype(2.0), offset=(i * tm, j * tn))
+        wp.tile_store(c, total * out(2.0), offset=(i * tm, j * tn))
 
     rng = np.random.default_rng(9)
     m, n, p = size
-    x, y, g = (rounded(rng.uniform(-1, 1, s), kind) for s in ((m, p), (p, n), (m, n)))
-    a, b, c = (wp.array(v, dtype=dtype, device="cuda", requires_grad=True) for v in (x, y, np.zeros_like(g)))
+    x, y, g = (rounded(rng.uniform(-1, 1, s), how) for s, how in (((m, p), kind), ((p, n), kind), ((m, n), into)))
+    a, b, c = (
+        wp.array(v, dtype=how, device="cuda", requires_grad=True) for v, how in ((x, dtype), (y, dtype), (np.zeros_like(g), out))
+    )
     with wp.Tape() as tape:
         wp.launch_tiled(k, dim=(m // tm, n // tn), inputs=[a, b, c], block_dim=threads, device="cuda")
-    tape.backward(grads={c: wp.array(g, dtype=dtype, device="cuda")})
+    tape.backward(grads={c: wp.array(g, dtype=out, device="cuda")})
     x, y, g = (v.astype(np.float64) for v in (x, y, g))
-    label = f"{kind} {tile} {threads} {size} gradients"
-    tolerance = {"f64": 1e-12, "f32": 1e-5, "tf32": 4e-3, "f16": 4e-3}[kind]
+    tolerance = {"f64": 1e-12, "f32": 1e-5, "tf32": 4e-3, "f16": 4e-3, "bf16": 1e-2}[kind]
     for found, want in ((c, 2 * x @ y), (a.grad, 2 * g @ y.T), (b.grad, 2 * x.T @ g)):
-        error = np.abs(found.numpy() - want).max() / np.abs(want).max()
+        number = found.numpy()
+        if number.dtype == np.uint16:  # bfloat16 has no type of NumPy's
+            number = (number.astype(np.uint32) << 16).view(np.float32)
+        error = np.abs(number - want).max() / np.abs(want).max()
         assert error < tolerance, (label, error)
     print("right:", label, flush=True)
 
@@ -164,6 +169,8 @@ CASES = {
         ("f64", (16, 16, 16), 32, (32, 32, 32)),
         ("tf32", (32, 32, 16), 64, (32, 32, 32)),
         ("f16", (16, 16, 16), 32, (16, 16, 32)),
+        ("f16 into f32", (32, 32, 16), 64, (32, 32, 32)),
+        ("bf16 into f32", (16, 32, 32), 32, (32, 32, 64)),
     ],
     "f32": [
         ("f32", (64, 64, 16), 128, (128, 64, 48)),
@@ -176,6 +183,23 @@ CASES = {
         ("f32", (32, 32, 6), 128, (32, 32, 18), "transposed"),
         ("f64", (16, 16, 16), 32, (20, 32, 40), "epilogue"),
         ("f64", (32, 16, 4), 64, (32, 32, 12), "left"),
+    ],
+    "groups": [  # by four warps together, on the architecture that has it
+        ("f16", (64, 64, 32), 128, (128, 64, 160)),
+        ("f16", (64, 64, 64), 256, (70, 41, 100)),
+        ("f16", (128, 128, 32), 256, (128, 128, 64)),
+        ("f16", (128, 128, 16), 128, (128, 128, 48)),
+        ("bf16", (64, 64, 32), 128, (64, 128, 64), "transposed"),
+        ("f16", (64, 64, 64), 256, (64, 64, 64), "transposed"),
+        ("f16", (128, 32, 32), 256, (128, 32, 64), "left"),
+        ("bf16", (64, 64, 16), 128, (64, 64, 80), "left"),
+        ("f16", (64, 32, 16), 128, (64, 64, 64), "epilogue"),
+        ("f16", (64, 16, 32), 128, (64, 32, 64)),
+        ("f16", (64, 96, 48), 128, (64, 96, 96)),
+        ("f16", (64, 64, 128), 128, (64, 64, 256)),
+        ("f16", (64, 64, 128), 128, (64, 64, 256), "transposed"),
+        ("f16", (64, 64, 32), 128, (70, 70, 70), "", 1),
+        ("f16", (64, 64, 32), 128, (70, 70, 72), "", 8),
     ],
     "halves": [
         ("f16", (64, 64, 32), 128, (128, 64, 96)),

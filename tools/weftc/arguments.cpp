@@ -39,7 +39,7 @@ std::string help_text() {
                       adjoint: the optimised IR of the kernel's adjoint, as --adjoint --after=dce-3
   --after PASS        print the IR after this stage of the pipeline ('--after help' names them)
   --passes A,B        run these stages alone, in this order, and print the IR
-  --target T          cpu (default), or sm_70 … sm_90
+  --target T          cpu (default), or sm_70 … sm_90, sm_90a
   --block-dim N       GPUs: threads of a block that work on tiles together; blocks are the rows of the grid
   --lanes N           SIMD lanes: 0 chosen, 1, 2, 4, 8, 16, 32
   --rank N            launch dimensions, 1 to 4

@@ -8,6 +8,7 @@
 
 #include "analysis/lane_text.h"
 #include "autodiff/adjoint.h"
+#include "codegen/own_target.h"
 #include "driver/kernel_binary.h"
 #include "driver/pipeline.h"
 #include "driver/taping.h"
@@ -52,11 +53,12 @@ class Report {
 
 codegen::TargetSpec target_of(const Arguments& args) {
   if (args.target == "cpu") return codegen::host_target();
+  if (args.target == "sm_90a") return codegen::with_own(codegen::nvptx_target(90));
   if (args.target.size() == 5 && args.target.starts_with("sm_")) {
     int sm = std::atoi(args.target.c_str() + 3);
     if (sm >= 70 && sm <= 90) return codegen::nvptx_target(sm);
   }
-  throw UsageError("unknown target '" + args.target + "'; there are cpu and sm_70 to sm_90");
+  throw UsageError("unknown target '" + args.target + "'; there are cpu, sm_70 to sm_90 and sm_90a");
 }
 
 /// A module from textual IR: its last kernel counts.
@@ -189,6 +191,11 @@ std::string read_text(const std::string& path) {
 int emit_stage(const Arguments& asked) {
   Arguments args = asked;
   args.options.gpu.target = args.emit == "ptx" || args.target.starts_with("sm_");
+  if (args.target.starts_with("sm_")) {
+    const codegen::TargetSpec target = target_of(args);
+    args.options.gpu.sm = target.sm;
+    args.options.gpu.own = codegen::has_own(target);
+  }
   if (args.emit == "adjoint") {  // as people read it: elementary functions still by name
     args.adjoint = true;
     args.emit = "ir-opt";

@@ -36,7 +36,7 @@ llvm::Value* CpuHooks::among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<l
   }
 }
 
-void CpuHooks::barrier(Emitter& e) const {
+void CpuHooks::barrier(Emitter& e, std::int64_t) const {
   if (!block) return;  // a thread is a block of its own
   e.b.CreateCall(e.unit.helper("weft_rt_barrier", llvm::FunctionType::get(e.b.getVoidTy(), false), true));
 }

@@ -59,7 +59,7 @@ class CpuHooks final : public TargetHooks {
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   void block_function(Emitter& e, const ir::Op& call) const override;
   llvm::Value* texture(Emitter& e, const ir::Op& op, llvm::ArrayRef<llvm::Value*> operands) const override;
-  void barrier(Emitter& e) const override;
+  void barrier(Emitter& e, std::int64_t turns) const override;
 
   // Blocks of several threads (runtime/block_threads.h); else each thread is a block of its own.
   int block = 0;

@@ -133,7 +133,7 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::objects: return set(op.result(), {Part{unit.hooks->object_table(*this)}});
     case OpCode::on_gpu: WEFT_UNREACHABLE("passes/settle_target comes first");
     case OpCode::breakpoint: return emit_breakpoint();
-    case OpCode::barrier: return unit.hooks->barrier(*this);
+    case OpCode::barrier: return unit.hooks->barrier(*this, op.imm);
     case OpCode::meet: return;  // barriers are set
     case OpCode::fence: return unit.hooks->fence(*this);
     case OpCode::warp:

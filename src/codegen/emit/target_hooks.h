@@ -122,8 +122,8 @@ class TargetHooks {
                      const std::vector<std::uint32_t>& offsets) const = 0;
   /// Stops in the debugger.
   virtual void breakpoint(Emitter& e) const = 0;
-  /// Waits for the threads of a block.
-  virtual void barrier(Emitter& e) const = 0;
+  /// Waits for the threads of a block, and for copies into its tiles but those that began behind the last `turns` such barriers.
+  virtual void barrier(Emitter& e, std::int64_t turns) const = 0;
   /// What this thread wrote is seen by all threads of the launch before what it writes from here on.
   virtual void fence(Emitter& e) const = 0;
   /// warp, lane, vote and shuffle. Without threads side by side passes/settle_target has answered them.

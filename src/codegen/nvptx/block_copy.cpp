@@ -1,5 +1,7 @@
 // Rows of an array into a tile, 16 bytes a thread at a time, by copies that run by themselves until the next barrier. Arrays whose
 // rows don't begin at multiples of 16 bytes go element by element.
+#include <numeric>
+
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/emit/target_hooks.h"
@@ -37,11 +39,12 @@ class Copy {
     row_ = b_.CreateSExt(e.plain(call.operand(C::row)), e.unit.i64);
     column_ = b_.CreateSExt(e.plain(call.operand(C::column)), e.unit.i64);
     offset_ = b_.CreateMul(e.plain(call.operand(C::offset)), b_.getInt32(std::uint32_t(size_)));
+    aligned_ = known_multiple(call.operand(C::column), kDeep) * std::int64_t(size_) % kPart == 0;
   }
 
   void emit() {
-    // All of this is the same in all threads.
-    llvm::Value* start = b_.CreateAdd(data_, b_.CreateMul(column_, i64(size_)));
+    // All of this is the same in all threads, and most of it in all turns of a loop.
+    llvm::Value* start = aligned_ ? data_ : b_.CreateAdd(data_, b_.CreateMul(column_, i64(size_)));
     llvm::Value* gaps = b_.CreateAnd(b_.CreateOr(start, strides_[0]), i64(kPart - 1));
     llvm::Value* wide = b_.CreateICmpEQ(gaps, i64(0));
     wide = b_.CreateAnd(wide, b_.CreateICmpEQ(strides_[1], i64(size_)));
@@ -51,20 +54,40 @@ class Copy {
       wide = b_.CreateAnd(wide, b_.CreateICmpSGE(column_, i64(0)));
     }
     if (!has_units(e_)) wide = b_.CreateAnd(wide, inside);
+    const auto elements = [&] {
+      if (!check_) return by_elements(false);
+      e_.either(inside, [&] { by_elements(false); }, [&] { by_elements(true); });
+    };
+    // The usual case is one branch away.
     e_.either(
-        wide,
+        b_.CreateAnd(wide, inside), [&] { by_parts(false); },
         [&] {
-          if (!check_ || !has_units(e_)) return by_parts(false);
-          e_.either(inside, [&] { by_parts(false); }, [&] { by_parts(true); });
-        },
-        [&] {
-          if (!check_) return by_elements(false);
-          e_.either(inside, [&] { by_elements(false); }, [&] { by_elements(true); });
+          if (!check_ || !has_units(e_)) return elements();
+          e_.either(wide, [&] { by_parts(true); }, elements);
         });
   }
 
  private:
   static std::int64_t number(const ir::Op& call, std::size_t k) { return call.operand(k)->as_int(); }
+
+  static constexpr int kDeep = 4;  // operations that are looked through
+
+  /// What a number is a multiple of for certain, up to the size of a part.
+  static std::int64_t known_multiple(const ir::Value* value, int depth) {
+    if (value->is_constant()) return value->as_int() % kPart == 0 ? kPart : std::gcd(value->as_int(), kPart);
+    if (value->kind != ir::ValueKind::result || depth == 0) return 1;
+    const ir::Op& op = *value->op;
+    const auto of = [&](std::size_t k) { return known_multiple(op.operand(k), depth - 1); };
+    switch (op.code) {
+      case ir::OpCode::mul: return std::min(of(0) * of(1), kPart);
+      case ir::OpCode::add:
+      case ir::OpCode::sub: return std::gcd(of(0), of(1));
+      case ir::OpCode::shl:
+        if (!op.operand(1)->is_constant() || op.operand(1)->as_int() < 0 || op.operand(1)->as_int() > kDeep) return 1;
+        return std::min(of(0) << op.operand(1)->as_int(), kPart);
+      default: return 1;  // safe: nothing is known of what it makes
+    }
+  }
   llvm::Value* i64(std::int64_t n) { return b_.getInt64(std::uint64_t(n)); }
   llvm::Value* i32(std::int64_t n) { return b_.getInt32(std::uint32_t(n)); }
 
@@ -76,12 +99,21 @@ class Copy {
   llvm::Value* address(llvm::Value* r, llvm::Value* column_bytes) {
     llvm::Value* row = b_.CreateMul(b_.CreateAdd(row_, b_.CreateZExt(r, e_.unit.i64)), strides_[0]);
     llvm::Value* in_row = b_.CreateAdd(b_.CreateMul(column_, strides_[1]), column_bytes);
-    return b_.CreateAdd(data_, b_.CreateAdd(row, in_row));
+    return b_.CreateAdd(b_.CreateAdd(data_, row), in_row);
   }
 
+  /// Panels begin where swizzles do: what a thread has of the place is the same in all turns.
   llvm::Value* place(llvm::Value* bytes) {
-    bytes = b_.CreateAdd(offset_, bytes);
-    return block_place(e_, tile_, swizzled(e_, bytes, swizzle_));
+    if (!swizzle_.panels) return block_place(e_, tile_, swizzled(e_, b_.CreateAdd(offset_, bytes), swizzle_));
+    llvm::Value* own = block_place(e_, tile_, swizzled(e_, bytes, swizzle_));
+    return b_.CreateInBoundsGEP(e_.unit.i8, own, b_.CreateZExt(offset_, e_.unit.i64));
+  }
+
+  /// Where a row's byte lies.
+  llvm::Value* in_panels(llvm::Value* r, llvm::Value* byte) {
+    const std::int64_t width = swizzle_.width();
+    llvm::Value* panel = b_.CreateMul(b_.CreateUDiv(byte, i32(width)), i32(rows_ * width));
+    return b_.CreateAdd(b_.CreateAdd(panel, b_.CreateMul(r, i32(width))), b_.CreateURem(byte, i32(width)));
   }
 
   /// Parts t, t + threads, …; `partly`: rows or the ends of rows lie outside.
@@ -98,18 +130,23 @@ class Copy {
   }
 
   void part(llvm::Value* at, std::int64_t turn, std::int64_t in_row, bool partly) {
-    llvm::Value *r = nullptr, *c = nullptr;
+    llvm::Value *r = nullptr, *c = nullptr, *bytes = nullptr, *where = nullptr;
     if (threads_ % in_row == 0) {  // the same part of rows that are as far from each other
-      r = b_.CreateAdd(b_.CreateUDiv(thread_, i32(in_row)), i32(turn * (threads_ / in_row)));
+      const std::int64_t behind = turn * (threads_ / in_row);
+      llvm::Value* first = b_.CreateUDiv(thread_, i32(in_row));
+      r = b_.CreateAdd(first, i32(behind));
       c = b_.CreateURem(thread_, i32(in_row));
+      bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
+      where = b_.CreateAdd(address(first, bytes), b_.CreateMul(strides_[0], i64(behind)));
     } else {
       r = b_.CreateUDiv(at, i32(in_row));
       c = b_.CreateURem(at, i32(in_row));
+      bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
+      where = address(r, bytes);
     }
-    llvm::Value* bytes = b_.CreateMul(b_.CreateZExt(c, e_.unit.i64), i64(kPart));
-    llvm::Value* to = place(b_.CreateMul(at, i32(kPart)));
+    llvm::Value* to = place(swizzle_.panels ? in_panels(r, b_.CreateMul(c, i32(kPart))) : b_.CreateMul(at, i32(kPart)));
     llvm::Type* global = llvm::PointerType::get(e_.unit.context, 1);
-    llvm::Value* from = b_.CreateIntToPtr(address(r, bytes), global);
+    llvm::Value* from = b_.CreateIntToPtr(where, global);
     if (!has_units(e_)) {
       auto* words = llvm::FixedVectorType::get(e_.unit.i32, 4);
       b_.CreateAlignedStore(b_.CreateAlignedLoad(words, from, llvm::Align(kPart)), to, llvm::Align(kPart));
@@ -143,7 +180,11 @@ class Copy {
       return b_.CreateAlignedLoad(type, b_.CreateIntToPtr(address(r, bytes), global), llvm::Align(size_));
     };
     const auto write = [&](llvm::Value* at, llvm::Value* value) {
-      b_.CreateAlignedStore(value, place(b_.CreateMul(at, i32(std::int64_t(size_)))), llvm::Align(size_));
+      llvm::Value* bytes = b_.CreateMul(at, i32(std::int64_t(size_)));
+      if (swizzle_.panels)
+        bytes = in_panels(b_.CreateUDiv(at, i32(columns_)),
+                          b_.CreateMul(b_.CreateURem(at, i32(columns_)), i32(std::int64_t(size_))));
+      b_.CreateAlignedStore(value, place(bytes), llvm::Align(size_));
     };
     // Several loads at once where all is there.
     const std::int64_t several = !partly && count % (4 * threads_) == 0 ? 4 : 1;
@@ -174,6 +215,7 @@ class Copy {
   llvm::IRBuilder<>& b_;
   const std::int64_t rows_, columns_, threads_;
   const bool check_;
+  bool aligned_ = false;  // columns begin at parts
   const ir::Swizzle swizzle_;
   const std::uint32_t size_;
   const ScalarKind kind_;

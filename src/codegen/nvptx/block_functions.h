@@ -1,5 +1,7 @@
 // Functions on tiles that GPUs have code of their own for (ir/block_functions.h).
 #pragma once
+#include <vector>
+
 #include "codegen/emit/emitter.h"
 #include "ir/block_functions.h"
 
@@ -7,6 +9,10 @@ namespace weft::codegen {
 
 /// A product by fragments: fused multiply-adds, or units of a warp (block_product.cpp).
 void emit_block_product(Emitter& e, const ir::Op& call);
+/// A product of tiles in panels by groups of four warps, added to a thread's sums (group_product.cpp).
+void emit_group_product(Emitter& e, const ir::Op& call, std::vector<llvm::Value*>& sums);
+/// What this thread wrote so far is there for the units of groups, behind the next barrier.
+void emit_panel_fence(Emitter& e);
 /// Rows of an array into a tile, 16 bytes at a time (block_copy.cpp).
 void emit_block_copy(Emitter& e, const ir::Op& call);
 

@@ -55,13 +55,15 @@ class Product {
         c_(operand(call, P::c, 0, {})),
         thread_(e.unit.hooks->thread_of_block(e)) {}
 
-  void emit(bool keep) {
+  void emit(const ir::Op& call) {
     llvm::Type* const type = e_.unit.type(c_.kind);
     sums_.assign(std::size_t(f_.slots()), llvm::Constant::getNullValue(type));
-    if (keep)
+    if (number(call, P::keep) != 0)
       for (std::size_t k = 0; k < sums_.size(); ++k)
         sums_[k] = b_.CreateAlignedLoad(type, slot(k), llvm::Align(c_.size));
-    if (f_.kind == ProductKind::fma)
+    if (f_.kind == ProductKind::groups)
+      emit_group_product(e_, call, sums_);
+    else if (f_.kind == ProductKind::fma)
       by_pieces();
     else if (has_units(e_))
       by_units();
@@ -191,11 +193,11 @@ class Product {
   }
 
   /// Fused multiply-adds: a piece of rows by columns in registers, four steps at a time, and twice so in a turn where that comes
-  /// out even: loads of the second four run while the first are added.
+  /// out even, or all sixteen: loads of the next four run while those before are added.
   void by_pieces() {
     constexpr std::int64_t kSteps = 4;
     const std::int64_t piece = f_.rows * f_.columns, pieces = f_.slots() / piece, whole = depth_ / kSteps;
-    const std::int64_t times = whole % 2 == 0 && piece <= 32 ? 2 : 1;
+    const std::int64_t times = piece > 32 || whole % 2 != 0 ? 1 : whole == 4 ? 4 : 2;
     for (std::int64_t q = 0; q < pieces; ++q) {
       const std::size_t first = std::size_t(q * piece);
       llvm::Value *row = nullptr, *column = nullptr;
@@ -299,13 +301,26 @@ class Product {
   }
 
   /// A float32 whose upper 19 bits are the nearest of so many: the rest is not looked at.
+  llvm::Value* rounded(llvm::Value* bits) { return b_.CreateAdd(bits, at(0x1000)); }
   llvm::Value* rounded(const Operand& x, llvm::Value* i, llvm::Value* j) {
-    llvm::Value* bits = b_.CreateAlignedLoad(e_.unit.i32, place(x, i, j), llvm::Align(4));
-    return b_.CreateAdd(bits, at(0x1000));
+    return rounded(b_.CreateAlignedLoad(e_.unit.i32, place(x, i, j), llvm::Align(4)));
   }
 
+  /// Whether words along a dimension are parts of 16 bytes.
+  static bool lies_in_rows(const Operand& x, std::size_t along) {
+    return x.strides[along] == 1 && x.strides[1 - along] % 4 == 0 && x.known >= 0 && x.known % 4 == 0;
+  }
+
+  /// Four words are as long as eight halves: where they lie along the steps, they come as rows of those.
   std::vector<llvm::Value*> left_words(llvm::Value* row, llvm::Value* k, llvm::Value* lane) {
     std::vector<llvm::Value*> out;
+    if (lies_in_rows(a_, 1)) {
+      llvm::Value *inner = math_.rest(lane, 8), *which = math_.over(lane, 8);
+      llvm::Value* i = math_.add(row, math_.add(math_.times(math_.rest(which, 2), 8), inner));
+      llvm::Value* j = math_.add(k, math_.times(math_.over(which, 2), 4));
+      for (llvm::Value* bits : load_matrices(a_, i, j, false, true)) out.push_back(rounded(bits));
+      return out;
+    }
     for (std::int64_t n = 0; n < 4; ++n)
       out.push_back(rounded(a_, math_.add(row, math_.add(math_.over(lane, 4), at(n % 2 * 8))),
                             math_.add(k, math_.add(math_.rest(lane, 4), at(n / 2 * 4)))));
@@ -314,6 +329,13 @@ class Product {
 
   std::vector<llvm::Value*> right_words(llvm::Value* k, llvm::Value* column, llvm::Value* lane) {
     std::vector<llvm::Value*> out;
+    if (lies_in_rows(b_tile_, 0)) {
+      llvm::Value *inner = math_.rest(lane, 8), *which = math_.rest(math_.over(lane, 8), 2);
+      llvm::Value* i = math_.add(k, math_.times(which, 4));
+      for (llvm::Value* bits : load_matrices(b_tile_, i, math_.add(column, inner), false, false))
+        out.push_back(rounded(bits));
+      return out;
+    }
     for (std::int64_t n = 0; n < 2; ++n)
       out.push_back(rounded(b_tile_, math_.add(k, math_.add(math_.rest(lane, 4), at(n * 4))),
                             math_.add(column, math_.over(lane, 4))));
@@ -346,6 +368,6 @@ llvm::Value* swizzled(Emitter& e, llvm::Value* bytes, const ir::Swizzle& how) {
 
 bool has_units(const Emitter& e) { return e.unit.target.sm >= 80; }
 
-void emit_block_product(Emitter& e, const ir::Op& call) { Product(e, call).emit(call.operand(P::keep)->as_int() != 0); }
+void emit_block_product(Emitter& e, const ir::Op& call) { Product(e, call).emit(call); }
 
 }  // namespace weft::codegen

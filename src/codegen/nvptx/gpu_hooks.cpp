@@ -54,8 +54,14 @@ void GpuHooks::emit_kernel(CodeUnit& unit, const ir::Function& kernel) { emit_gp
 
 void GpuHooks::fence(Emitter& e) const { e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
 
-void GpuHooks::barrier(Emitter& e) const {
-  if (copies) e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+void GpuHooks::barrier(Emitter& e, std::int64_t turns) const {
+  if (copies && turns > 0) {  // what began since the last one is a group, whether there is anything or not
+    e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
+    e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {e.b.getInt32(std::uint32_t(turns))});
+  } else if (copies) {
+    e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+  }
+  if (panels) emit_panel_fence(e);
   // The threads of a warp have a barrier of their own, which costs next to nothing.
   if (whole && block > 0 && block <= 32)
     e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {e.b.getInt32(std::uint32_t((1ull << block) - 1))});

@@ -61,7 +61,7 @@ class GpuHooks final : public TargetHooks {
              const std::vector<std::uint32_t>& offsets) const override;
   /// Nothing: a trap without a debugger would end the context.
   void breakpoint(Emitter&) const override {}
-  void barrier(Emitter& e) const override;
+  void barrier(Emitter& e, std::int64_t turns) const override;
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   void block_function(Emitter& e, const ir::Op& call) const override;
@@ -72,6 +72,7 @@ class GpuHooks final : public TargetHooks {
   int block = 0;  // threads of a block, where they share memory; all are there if it is `whole`
   bool whole = false;
   bool copies = false;                          // rows of arrays are on their way to tiles: barriers wait for them
+  bool panels = false;                          // groups of warps multiply tiles: barriers show them what was written
   std::optional<analysis::BlockMemory> memory;  // that they share, and where it lies
   llvm::GlobalVariable* room = nullptr;
   bool unrolled = false;  // loops were unrolled so that loads run ahead

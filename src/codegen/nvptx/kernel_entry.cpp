@@ -105,6 +105,7 @@ class GpuFrame {
     gpu_.memory.emplace(kernel_);
     ir::walk(*kernel_.body, [&](const ir::Op& op) { gpu_.copies |= ir::calls_block_function(op, ir::kBlockCopy); });
     gpu_.copies = gpu_.copies && unit_.target.sm >= 80;
+    ir::walk(*kernel_.body, [&](const ir::Op& op) { gpu_.panels |= ir::multiplies_panels(op); });
     make_room(gpu_.memory->bytes());
     auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
     llvm::Value* size = b_.getInt64(kernel_.form.block);
@@ -149,21 +150,15 @@ class GpuFrame {
     return 1;
   }
 
-  /// How many blocks a multiprocessor is to hold where loops of products wait for memory; 0: as many as it happens. A thread gets
-  /// registers for its sums and for what a step needs beside them.
+  /// How many blocks a multiprocessor is to hold where loops of products wait for memory; 0: as many as it happens.
   std::int64_t blocks_for_products() const {
-    constexpr std::int64_t kRegisters = 65536, kBesideHalves = 48, kBesideWords = 80, kBesidePieces = 64, kFewest = 64;
     std::int64_t most = 0;
     ir::walk(*kernel_.body, [&](const ir::Op& op) {
       if (!ir::calls_block_function(op, ir::kBlockProduct) || !ir::has_barriers_already(op, ir::ProductOperand::a))
         return;
-      const ir::Fragments f = ir::Fragments::of(op);
-      const std::int64_t beside = f.kind == ir::ProductKind::fma      ? kBesidePieces
-                                  : f.kind == ir::ProductKind::halves ? kBesideHalves
-                                                                      : kBesideWords;
-      most = std::max({most, f.slots() + beside, kFewest});
+      most = std::max(most, ir::Fragments::of(op).registers());
     });
-    return most ? kRegisters / (most * kernel_.form.block) : 0;
+    return most ? ir::Fragments::kRegisters / (most * kernel_.form.block) : 0;
   }
 
   /// Memory of the block: with a size where that is no more than any GPU has, else as much as the launch says.
@@ -173,7 +168,7 @@ class GpuFrame {
     gpu_.room = new llvm::GlobalVariable(
         *unit_.module, type, false, llvm::GlobalValue::ExternalLinkage, plain ? llvm::PoisonValue::get(type) : nullptr,
         function_->getName() + "_block", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-    gpu_.room->setAlignment(llvm::Align(16));
+    gpu_.room->setAlignment(llvm::Align(gpu_.panels ? ir::kPanelAlignment : 16));
   }
 
   /// The body for a block that is a row of the grid.

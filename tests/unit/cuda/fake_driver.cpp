@@ -108,8 +108,8 @@ DriverTable make_table() {
   };
   t.device_attribute = [](int* value, int which, DeviceNumber) -> Result {
     FAKE("device_attribute");
-    *value = which == kAttributeComputeMajor          ? 9
-             : which == kAttributeComputeMinor        ? 0
+    *value = which == kAttributeComputeMajor          ? state().arch / 10
+             : which == kAttributeComputeMinor        ? state().arch % 10
              : which == kAttributeMultiprocessorCount ? 4
              : which == kAttributeMaxThreadsPerBlock  ? 1024
              : which == kAttributeMaxSharedMemory     ? 227 * 1024

@@ -16,6 +16,7 @@ namespace weft::cuda::fake {
 struct State {
   int version = 13000;
   int devices = 2;
+  int arch = 90;
   Result init_result = kSuccess;
   std::size_t memory_limit = std::size_t(1) << 30;  // per process
   std::map<std::string, Result> failing;            // by entry of the table: every call gives this

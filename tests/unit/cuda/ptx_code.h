@@ -32,7 +32,8 @@ enum class PtxMeeting : std::uint8_t {
   reduction,
   active,
   matrices,
-  product
+  product,
+  group
 };
 /// What is done to memory or among threads, or how numbers are compared.
 enum class PtxVerb : std::uint8_t {
@@ -167,9 +168,14 @@ struct PtxThread {
     const PtxInstruction* instruction;
     Word to, from;  // an offset in shared memory, an address
     std::size_t bytes;
+    std::size_t group = 0;
   };
-  std::vector<Copy> copies;  // on their way: done when the thread waits for them
-  PtxRange known = {0, 0};   // the allocation that was used last
+  std::vector<Copy> copies;    // on their way: done when the thread waits for them
+  std::size_t copy_group = 0;  // of copies that begin now
+  bool unseen = false;         // copies that are done, which units that read by themselves may not see yet
+  /// Products of groups of warps that were begun, and groups of such that were not waited for.
+  std::size_t products = 0, product_groups = 0;
+  PtxRange known = {0, 0};  // the allocation that was used last
 
   PtxFrame& frame() { return *frames[depth]; }
   std::uint32_t lane() const { return index % 32; }
@@ -215,6 +221,10 @@ const unsigned char* ptx_shared(PtxThread& t, const PtxInstruction& i, Word addr
 /// Instructions of a whole warp (ptx_matrices.cpp).
 void load_matrices(PtxThread* warp, const PtxInstruction& i);
 void multiply_matrices(PtxThread* warp, const PtxInstruction& i);
+/// Instructions of four warps (ptx_groups.cpp).
+PtxAction find_group(const PtxName& name, PtxInstruction& i);
+void set_group_flags(PtxInstruction& i, const std::vector<std::string>& operands);
+void multiply_groups(PtxThread* group, const PtxInstruction& i);
 
 /// "u32": its letter and its bits; f16 is 'h', bf16 'g', and x2 doubles the bits of a letter in capitals.
 bool ptx_type(const std::string& text, char& kind, std::uint8_t& width);

@@ -234,8 +234,8 @@ class Decoder {
       from = dot + 1;
     }
     const std::vector<std::string> operands = ptx_parts(rest.substr(space));
-    for (const auto find :
-         {find_control, find_memory, find_copy, find_comparison, find_conversion, find_arithmetic, find_texture})
+    for (const auto find : {find_group, find_control, find_memory, find_copy, find_comparison, find_conversion,
+                            find_arithmetic, find_texture})
       if (!i.act) i.act = find(name, i);
     if (i.act)
       add_operands(i, name, operands);
@@ -276,6 +276,7 @@ class Decoder {
       i.b = operand(operands.at(1));
     } else if (op == "cp") {
       if (operands.empty()) return;
+      if (operands.size() == 1) return sources(i, operands, 0);
       memory(i, operands.at(1));
       i.b = i.a;
       i.from_offset = i.offset;
@@ -285,6 +286,13 @@ class Decoder {
     } else if (op == "ldmatrix") {
       i.list = vector(operands.at(0));
       memory(i, operands.at(1));
+    } else if (op == "wgmma") {
+      if (operands.size() == 1) return sources(i, operands, 0);
+      if (operands.empty()) return;
+      i.list = vector(operands.at(0));
+      i.a = operand(operands.at(1));
+      i.b = operand(operands.at(2));
+      set_group_flags(i, operands);
     } else if (op == "mma") {
       for (const std::string& one : operands) i.list = vector(one);
       i.list -= 3;

@@ -201,7 +201,7 @@ constexpr std::size_t kCopied = 16;  // bytes
 
 /// Noted when it begins and when it is done: in between nobody may touch what it writes.
 void start_copy(PtxThread& t, const PtxInstruction& i) {
-  PtxThread::Copy copy{&i, cut(t.r[i.a] + Word(i.offset), 32), t.r[i.b] + Word(i.from_offset), kCopied};
+  PtxThread::Copy copy{&i, cut(t.r[i.a] + Word(i.offset), 32), t.r[i.b] + Word(i.from_offset), kCopied, t.copy_group};
   if (i.c >= 0) copy.bytes = std::size_t(cut(t.r[i.c], 32));
   if (copy.bytes > kCopied) ptx_fail(t, i, "more bytes than a copy has");
   if (copy.from % kCopied) ptx_fail(t, i, "misaligned");
@@ -210,16 +210,26 @@ void start_copy(PtxThread& t, const PtxInstruction& i) {
   t.copies.push_back(copy);
 }
 
-void wait_for_copies(PtxThread& t, const PtxInstruction&) {
-  for (const PtxThread::Copy& copy : t.copies) {
+/// Copies of groups in front of `end` are done.
+void finish_copies(PtxThread& t, std::size_t end) {
+  std::erase_if(t.copies, [&](const PtxThread::Copy& copy) {
+    if (copy.group >= end) return false;
     unsigned char* to = shared_place(t, *copy.instruction, copy.to, kCopied, Access::write);
     std::memset(to, 0, kCopied);
     std::memcpy(to, reinterpret_cast<const void*>(copy.from), copy.bytes);
-  }
-  t.copies.clear();
+    t.unseen = true;
+    return true;
+  });
 }
 
-void commit_copies(PtxThread&, const PtxInstruction&) {}
+void wait_for_copies(PtxThread& t, const PtxInstruction&) { finish_copies(t, t.copy_group + 1); }
+void commit_copies(PtxThread& t, const PtxInstruction&) { ++t.copy_group; }
+
+/// All committed groups but the last ones.
+void wait_for_groups(PtxThread& t, const PtxInstruction& i) {
+  const auto left = std::size_t(cut(t.r[i.a], 32));
+  if (left < t.copy_group) finish_copies(t, t.copy_group - left);
+}
 
 }  // namespace
 
@@ -227,6 +237,7 @@ PtxAction find_copy(const PtxName& name, PtxInstruction& i) {
   if (name[0] != "cp" || name.size() < 3 || name[1] != "async") return nullptr;
   if (name[2] == "wait_all") return wait_for_copies;
   if (name[2] == "commit_group") return commit_copies;
+  if (name[2] == "wait_group") return wait_for_groups;
   if (name[2] != "cg" || !has_part(name, "global")) return nullptr;
   i.bytes = kCopied;
   i.space = PtxSpace::shared;

@@ -202,6 +202,9 @@ void PtxBlock::run(unsigned id) {
     t.r = nullptr;
     t.local.clear();
     t.copies.clear();
+    t.copy_group = 0;
+    t.unseen = false;
+    t.products = t.product_groups = 0;
     t.state = PtxState::ready;
     enter(t, kernel_);
     std::copy_n(launch_.arguments.begin(), std::min(arguments, launch_.arguments.size()), t.frame().params.begin());
@@ -213,6 +216,7 @@ void PtxBlock::run(unsigned id) {
         if (t.state == PtxState::ready) advance(t);
     bool moved = false;
     for (std::size_t first = 0; first < threads_.size(); first += 32) moved |= meet_in_warp(first);
+    for (std::size_t first = 0; first < threads_.size(); first += 128) moved |= meet_in_group(first);
     if (moved || meet_in_block()) continue;
     for (std::size_t first = 0; first < threads_.size() && !moved; first += 32) moved |= meet_active(first);
     if (!moved && std::any_of(threads_.begin(), threads_.end(), is(PtxState::waiting))) fail_waiting();
@@ -310,6 +314,7 @@ bool PtxBlock::meet_in_block() {
     const PtxInstruction& i = at(t);
     if (i.meeting != PtxMeeting::block && i.meeting != PtxMeeting::block_reduction) return false;
     if (i.b >= 0 && t.r[i.b] != threads_.size()) ptx_fail(t, i, "a barrier for a part of the block");
+    if (t.products || t.product_groups) ptx_fail(t, i, "a product that is still running");
     popular &= !which || which == &i;
     which = &i;
     if (i.meeting != PtxMeeting::block_reduction) continue;

@@ -30,6 +30,7 @@ class PtxBlock {
  private:
   void advance(PtxThread& t);
   bool meet_in_warp(std::size_t first);
+  bool meet_in_group(std::size_t first);
   bool meet_in_block();
   bool meet_active(std::size_t first);
   void together(const PtxInstruction& i, std::size_t first, std::uint32_t lanes);

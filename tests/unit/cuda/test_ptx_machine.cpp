@@ -254,6 +254,46 @@ TEST(PtxMachine, CopiesAreThereWhenTheyWereWaitedFor) {
   EXPECT_EQ(memory[0], 129u) << "zeros behind what is there";
 }
 
+TEST(PtxMachine, CopiesAreWaitedForByGroups) {
+  for (std::size_t k = 0; k < 512; ++k) memory[k] = k + 1;
+  const std::string shared = ".shared .align 16 .b8 s[64];\n";
+  std::string text = "mov.u64 %rd1, s;\n";
+  for (int k = 0; k < 3; ++k)
+    text += "cp.async.cg.shared.global [%rd1+" + std::to_string(16 * k) + "], [%m+" + std::to_string(1024 + 16 * k) +
+            "], 16;\ncp.async.commit_group;\n";
+  const auto read = [&](int part, const std::string& wait) {
+    PtxModule(
+        kernel(text + wait + "ld.shared.u64 %rd4, [%rd1+" + std::to_string(16 * part) + "];\nst.global.u64 [%m], %rd4;",
+               shared))
+        .run("k", launch_of(1));
+    return memory[0];
+  };
+  EXPECT_EQ(read(1, "cp.async.wait_group 1;\n"), 131u);
+  EXPECT_NE(read(2, "cp.async.wait_group 1;\n"), 133u) << "the last group was not waited for";
+  EXPECT_EQ(read(2, "cp.async.wait_group 0;\n"), 133u);
+}
+
+TEST(PtxMachine, MatricesOfFourWarps) {
+  // 64 rows and 8 columns of 16 ones each, 32 bytes a row; one of them is two, in the row that has 12 in front of it.
+  const std::string shared = ".shared .align 1024 .b8 s[2304];\n";
+  const std::string fill =
+      "mov.u64 %rd2, s;\nmul.wide.u32 %rd1, %t, 16;\nadd.u64 %rd3, %rd2, %rd1;\nmov.b32 %r1, 0x3C003C00;\n"
+      "st.shared.v4.u32 [%rd3], {%r1, %r1, %r1, %r1};\nsetp.lt.u32 %p1, %t, 16;\n"
+      "@%p1 st.shared.v4.u32 [%rd3+2048], {%r1, %r1, %r1, %r1};\nbar.sync 0;\nsetp.eq.u32 %p2, %t, 0;\n"
+      "mov.b32 %r2, 0x4000;\n@%p2 st.shared.u16 [%rd2+406], %r2;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+      "mov.b64 %rd5, 0xC000001000010000;\nmov.b64 %rd6, 0xC000001000010080;\nmov.f32 %f1, 0f40400000;\n"
+      "mov.f32 %f2, %f1;\nmov.f32 %f3, %f1;\nmov.f32 %f4, %f1;\nwgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd5, %rd6, 1, 1, 1, 0, 0;\n"
+      "wgmma.commit_group.sync.aligned;\n";
+  const std::string wait = "wgmma.wait_group.sync.aligned 0;\n",
+                    out = "mov.b32 %r4, %f3;\ncvt.u64.u32 %rd7, %r4;\nst.global.u64 [%mine], %rd7;";
+  PtxModule(kernel(fill + wait + out, shared)).run("k", launch_of(128));
+  for (std::size_t t = 0; t < 128; ++t) EXPECT_EQ(memory[t], bits(t / 4 == 4 ? 20.0f : 19.0f)) << t;
+  EXPECT_NE(error_of(kernel(fill + "bar.sync 0;\n" + out, shared), 128).find("still running"), std::string::npos);
+  EXPECT_NE(error_of(kernel(fill + wait + out, shared), 96).find("a group of warps that is not whole"),
+            std::string::npos);
+}
+
 TEST(PtxMachine, MatricesOfAWarp) {
   // Row r of the matrix has 16 r + c as 16-bit integers; each thread gets two neighbours, or two of a column.
   const std::string shared = ".shared .align 16 .b8 s[128];\n";
