@@ -61,6 +61,7 @@ class array(ArrayExchange, InUnions):
 
     # What few arrays have of their own.
     _refs: dict[Any, Any] | None = None
+    _ref: Any = None  # programs put here what an array over a pointer is to keep alive; views keep the array then
     _grad: array | None = None
     _retain = False
 
@@ -395,6 +396,13 @@ class array(ArrayExchange, InUnions):
             return repr(self)
         return str(self._shown())
 
+    # An array has a buffer, which these would read as text.
+    def __float__(self) -> float:
+        raise TypeError("float() argument must be a string or a real number, not 'array'")
+
+    def __int__(self) -> int:
+        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'array'")
+
     def __repr__(self) -> str:
         name = getattr(self.dtype, "__name__", None) or str(self.dtype)
         if not self._valid:
@@ -557,6 +565,8 @@ class array(ArrayExchange, InUnions):
             shape, strides = shape[:rank], strides[:rank]
         made = self._reinterpret(handle, shape, strides)
         made._refs = self._refs
+        if self._ref is not None:
+            made._ref = self
         if handle.kind == "struct":
             made._dtype = dtype
         return made
