@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import warp as wp
+from warp import _weft
 from warp._src.kernels import custom_functions
 from warp._src.session import gpu_options
 
@@ -222,3 +223,24 @@ def test_an_id_of_no_mesh_is_told_in_debug_mode():
     with pytest.raises(Exception, match="mesh"):
         wp.launch(asks, dim=1, inputs=[wp.uint64(12345), wp.zeros(1, dtype=wp.vec4)])
         wp.synchronize()
+
+
+NAMES = sorted(name for name in _weft.builtin_names() if not name.startswith("_"))
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_every_builtin_can_be_declared(part):
+    """No name is the prelude's as well, and each overload has a form in C++. Names in comments count as calls."""
+    names = NAMES[part::8]
+    snippet = "".join(f"// {name}(\n" for name in names) + "return x + 1.0f;"
+
+    @wp.func_native(snippet)
+    def declares(x: float) -> float: ...
+
+    @wp.kernel(module="unique")
+    def calls(out: wp.array(dtype=float)):
+        out[0] = declares(out[0])
+
+    out = wp.zeros(1, dtype=float, device="cpu")
+    wp.launch(calls, dim=1, inputs=[out], device="cpu")
+    assert out.numpy()[0] == 1.0

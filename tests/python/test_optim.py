@@ -106,8 +106,20 @@ def test_state_can_be_forgotten():
         x.zero_()
         assert optimizer.t == 0 and np.array_equal(run(optimizer, x), first)
         y = wp.zeros(3, dtype=float)
+        optimizer.reset_internal_state()
         optimizer.set_params([y])
         assert np.array_equal(run(optimizer, y), first)
+
+
+def test_state_stays_with_parameters_of_the_same_form():
+    x, grad = wp.zeros(3, dtype=wp.float16), wp.ones(3, dtype=wp.float16)
+    optimizer = wp.optim.Adam([x])
+    optimizer.step([grad])
+    m, before = optimizer.m[0], optimizer.m[0].numpy()
+    optimizer.set_params([wp.zeros(3, dtype=wp.float16)])
+    assert optimizer.m[0] is m and np.array_equal(m.numpy(), before) and optimizer.t == 1
+    optimizer.set_params([wp.zeros(4, dtype=wp.float16), None])
+    assert optimizer.m[0].shape == (4,) and optimizer.m[0].numpy().sum() == 0.0 and optimizer.m[1] is None
 
 
 def test_mistakes():
@@ -120,5 +132,5 @@ def test_mistakes():
         optimizer.step([wp.zeros(3, dtype=wp.float64)])
     with pytest.raises(IndexError, match="1 gradients, got 0"):
         optimizer.step([])
-    with pytest.raises(RuntimeError, match="no parameters"):
+    with pytest.raises(RuntimeError, match="parameters must be set"):
         wp.optim.SGD().step([])

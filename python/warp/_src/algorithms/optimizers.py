@@ -72,7 +72,8 @@ class _Optimizer:
         self.set_params(params)
 
     def set_params(self, params: Sequence[array | None] | None) -> None:
-        """Chooses the arrays that steps change; the state begins anew. None among them is left alone."""
+        """Chooses the arrays that steps change; None among them is left alone. State of another array of the same shape and
+        type stays, on the device of the new one."""
         given = None if params is None else [params] if isinstance(params, array) else list(params)
         for param in given or ():
             if param is not None and (not isinstance(param, array) or _scalar(param) not in _WORDS):
@@ -80,7 +81,6 @@ class _Optimizer:
                 raise RuntimeError(f"Unsupported dtype for Warp {self._name} optimizer: {kind}")
         self.params = given
         self._make_state(given or [])
-        self.t = 0
 
     def reset_internal_state(self) -> None:
         """Forgets what former steps left: its next step is a first one."""
@@ -92,7 +92,7 @@ class _Optimizer:
     def step(self, grad: Sequence[array | None]) -> None:
         """One step, with a gradient for each parameter."""
         if self.params is None:
-            raise RuntimeError(f"{self._name} has no parameters; call set_params")
+            raise RuntimeError(f"{self._name} parameters must be set before calling step(), got None; call set_params")
         if len(grad) < len(self.params):
             raise IndexError(f"{self._name}.step takes {len(self.params)} gradients, got {len(grad)}")
         for k, (param, one) in enumerate(zip(self.params, grad)):
@@ -105,17 +105,18 @@ class _Optimizer:
             self._step(k, param, one)
         self.t += 1
 
-    def _zeros(self, params: list[array | None]) -> list[array | None]:
-        def of(param: array | None) -> array | None:
+    def _state_for(self, params: list[array | None], before: list[array | None]) -> list[array | None]:
+        def of(param: array | None, old: array | None) -> array | None:
             if param is None:
                 return None
-            plain = param.view(_scalar(param))
-            wide = float64 if _scalar(param) is float64 else float32
-            if wide is _scalar(param):
-                return zeros(param.shape, dtype=param.dtype, device=param.device)
-            return zeros(plain.shape, dtype=wide, device=param.device)
+            shape, dtype = param.shape, param.dtype
+            if _scalar(param) in (float16, bfloat16):
+                shape, dtype = param.view(_scalar(param)).shape, float32
+            if old is not None and old.shape == shape and old.dtype is dtype:
+                return old.to(param.device)
+            return zeros(shape, dtype=dtype, device=param.device)
 
-        return [of(param) for param in params]
+        return [of(param, before[k] if k < len(before) else None) for k, param in enumerate(params)]
 
     def _run(self, kernel: OwnKernel, param: array, grad: array, state: list[array], *numbers: Any) -> None:
         scalar = _scalar(param)
@@ -161,7 +162,7 @@ class Adam(_Optimizer):
         super().__init__(params)
 
     def _make_state(self, params: list[array | None]) -> None:
-        self.m, self.v = self._zeros(params), self._zeros(params)
+        self.m, self.v = self._state_for(params, self.m), self._state_for(params, self.v)
 
     def _state(self) -> list[array | None]:
         return [*self.m, *self.v]
@@ -202,7 +203,7 @@ class SGD(_Optimizer):
         super().__init__(params)
 
     def _make_state(self, params: list[array | None]) -> None:
-        self.b = self._zeros(params)
+        self.b = self._state_for(params, self.b)
 
     def _state(self) -> list[array | None]:
         return self.b
