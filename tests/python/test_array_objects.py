@@ -156,8 +156,15 @@ def test_views_keep_what_a_program_gave_an_array_over_a_pointer():
     over._ref = source
     alive = weakref.ref(source)
     views = [over[1:], over.reshape((2, 2)), over.view(wp.int32)]
-    del source, over
+    of_grad = wp.array([5.0, 6.0, 7.0, 8.0], dtype=float, device="cpu")
+    slope = wp.array(ptr=of_grad.ptr, dtype=float, shape=(4,), device="cpu", copy=False)
+    slope._ref = of_grad
+    over.grad = slope
+    gradient, grad_alive = over[2:].grad, weakref.ref(of_grad)
+    del source, over, of_grad, slope
     gc.collect()
+    assert grad_alive() is not None and gradient.numpy().tolist() == [7.0, 8.0]
+    del gradient
     assert alive() is not None and views[0].numpy().tolist() == [2.0, 3.0, 4.0]
     del views
     gc.collect()

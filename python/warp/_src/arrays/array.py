@@ -311,6 +311,9 @@ class array(ArrayExchange, InUnions):
             return None
         if self._grad is None:
             self._grad = self._grad_view()
+            of_base = self._ref._grad if isinstance(self._ref, array) else None
+            if of_base is not None and of_base._ref is not None:  # a view of the gradient that a program gave its base
+                self._grad._ref = of_base
         return self._grad
 
     @grad.setter
