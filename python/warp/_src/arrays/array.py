@@ -399,13 +399,6 @@ class array(ArrayExchange, InUnions):
             return repr(self)
         return str(self._shown())
 
-    # An array has a buffer, which these would read as text.
-    def __float__(self) -> float:
-        raise TypeError("float() argument must be a string or a real number, not 'array'")
-
-    def __int__(self) -> int:
-        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'array'")
-
     def __repr__(self) -> str:
         name = getattr(self.dtype, "__name__", None) or str(self.dtype)
         if not self._valid:
