@@ -77,3 +77,31 @@ def test_atomic_operations_and_bits():
     sums = wp.zeros(8, dtype=int)
     wp.launch(counts, dim=70, inputs=[sums])
     assert sums.numpy().tolist() == [140, 69, -69, 255, 9, 7, 1, 8 + 31 + 4 + 2]
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+__shared__ wp::vec3 places[64];
+__shared__ float total;
+const int k = threadIdx.x;
+if (k == 0) total = 0.0f;
+places[k] = wp::vec3(float(k), 1.0f, 2.0f);
+__syncthreads();
+const wp::vec3* at = places;
+atomicAdd(&total, at[63 - k][0]);
+__syncthreads();
+out[k] = at[63 - k][0] + 1000.0f * total;
+#endif
+""")
+def share(out: wp.array(dtype=float)): ...
+
+
+@wp.kernel
+def shares(out: wp.array(dtype=float)):
+    share(out)
+
+
+def test_memory_of_a_block():
+    out = wp.zeros(64, dtype=float)
+    wp.launch(shares, dim=64, inputs=[out], block_dim=64)
+    assert np.array_equal(out.numpy(), 63.0 - np.arange(64) + 1000.0 * 2016.0)

@@ -23,6 +23,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/native/prelude.h"
 #include "codegen/nvptx/native_atomics.h"
+#include "codegen/nvptx/native_shared.h"
 #include "support/hash.h"
 
 extern char** environ;
@@ -216,7 +217,10 @@ llvm::Function* CodeUnit::native(const ir::Function& function) {
       for (llvm::Instruction& one : llvm::instructions(f))
         if (auto* call = llvm::dyn_cast<llvm::CallInst>(&one); call && call->isInlineAsm()) call->setConvergent();
   }
-  if (target.arch == TargetSpec::nvptx) lower_native_atomics(from);
+  if (target.arch == TargetSpec::nvptx) {
+    lower_native_atomics(from);
+    place_shared_variables(from);
+  }
   for (llvm::GlobalVariable& g : from.globals()) {
     if (g.isDeclaration()) continue;
     if (g.isThreadLocal() || g.hasAppendingLinkage())

@@ -9,6 +9,8 @@ using namespace wp;
 #ifdef __NVPTX__
 #define __CUDA_ARCH__ 750
 #define __device__
+#define __shared__ static __attribute__((section("weft_shared")))
+#define __align__(n) __attribute__((aligned(n)))
 #define __forceinline__ inline __attribute__((always_inline))
 struct weft_index {
   unsigned x, y, z;
