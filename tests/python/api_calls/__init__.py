@@ -25,4 +25,4 @@ def members(owner: str, *names: str) -> Callable:
     return calls(*(f"{owner}.{name}" for name in names))
 
 
-from . import allocators, arrays, devices, geometry, gradients, graphs, jax, kernels, optim, paddle, profiling, textures, utils, values  # noqa: E402,F401
+from . import allocators, arrays, devices, geometry, gradients, graphs, jax, kernels, paddle, profiling, textures, utils, values  # noqa: E402,F401
