@@ -674,6 +674,21 @@ class ModuleBuildOptions:
 NAN: _b.float
 PHI: _b.float
 PI: _b.float
+class RegisteredGLBuffer:
+    """A buffer of OpenGL that kernels read and write between `map` and `unmap`. The OpenGL context must be current in every
+    call. Where the device can't share the buffer the contents are copied, or, with `fallback_to_copy=False`, RuntimeError is
+    raised.
+    """
+    fallback_to_copy: Any
+    NONE: _b.int
+    READ_ONLY: _b.int
+    WRITE_DISCARD: _b.int
+    def __init__(self, gl_buffer_id: _b.int, device: Any = None, flags: _b.int = 0, fallback_to_copy: _b.bool = True) -> None: ...
+    def map(self, dtype: Any, shape: _b.int | _b.tuple[_b.int, ...]) -> array[Any, Any]:
+        """An array over the buffer, or over a copy of it; OpenGL must not use the buffer until `unmap`."""
+    def unmap(self) -> None:
+        """Gives the buffer back to OpenGL; arrays over it must not be used any more."""
+
 class ScopedAllocator:
     """`with wp.ScopedAllocator(device, allocator):` sets a device's allocator and restores the one before."""
     device: Any

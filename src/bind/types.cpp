@@ -1,6 +1,7 @@
 // Types in Python: handles with what Python code wants to know of a type.
 #include "bind/bind.h"
 #include "runtime/errors.h"
+#include "sema/empty_vector.h"
 #include "sema/symbol.h"
 #include "types/library_struct.h"
 
@@ -31,6 +32,7 @@ TypeHandle checked_composite(const TypeHandle& scalar, std::uint64_t components,
 
 void check_element(const TypeHandle& element, int rank) {
   if (rank < 1 || rank > kMaxRank) throw nb::value_error("an array has 1 to 4 dimensions");
+  if (sema::empty_vector_scalar(element.type)) throw nb::type_error("vectors of length 0 can't lie in an array");
   if (holds_private(element.type))
     throw nb::type_error(("a " + element.type->user_name() + " can't lie in an array").c_str());
 }
@@ -40,7 +42,11 @@ void check_element(const TypeHandle& element, int rank) {
 void register_types(nb::module_& m) {
   nb::class_<TypeHandle>(m, "Type", "A type of the kernel language; equal types are one object in C++.")
       .def_prop_ro("kind", [](const TypeHandle& t) { return kind_name(t.type); })
-      .def_prop_ro("scalar", [](const TypeHandle& t) { return std::string(scalar_user_name(t.type->scalar_kind())); })
+      .def_prop_ro("scalar",
+                   [](const TypeHandle& t) {
+                     const Type* empty = sema::empty_vector_scalar(t.type);
+                     return std::string(scalar_user_name((empty ? empty : t.type)->scalar_kind()));
+                   })
       .def_prop_ro("rows", [](const TypeHandle& t) { return t.type->rows(); })
       .def_prop_ro("cols", [](const TypeHandle& t) { return t.type->cols(); })
       .def_prop_ro(
@@ -81,6 +87,7 @@ void register_types(nb::module_& m) {
     return TypeHandle{type};
   });
   m.def("type_vec", [](const TypeHandle& s, std::uint32_t n) {
+    if (n == 0 && s.type->is_scalar()) return TypeHandle{sema::empty_vector(s.type)};
     return checked_composite(s, n, [&] { return types::vec(s.type, n); });
   });
   m.def("type_mat", [](const TypeHandle& s, std::uint32_t r, std::uint32_t c) {

@@ -76,9 +76,12 @@ struct Stage {
 
 using Each = std::function<void(ir::Function&)>;
 
+// The body of a native function is a list of what its C++ calls: nothing in it is simplified, and nothing goes.
+
 Stage on_each(std::string_view name, Each pass) {
   return {name, [pass](ir::Module& module, const CompileOptions&) {
-            for (auto& function : module.functions) pass(*function);
+            for (auto& function : module.functions)
+              if (function->native.empty()) pass(*function);
           }};
 }
 
@@ -100,7 +103,8 @@ Stage in_blocks(std::string_view name, Each pass) {
 Stage with_effects(std::string_view name, bool (*pass)(ir::Function&, analysis::Effects*)) {
   return {name, [pass](ir::Module& module, const CompileOptions&) {
             analysis::Effects effects;
-            for (auto& function : module.functions) pass(*function, &effects);
+            for (auto& function : module.functions)
+              if (function->native.empty()) pass(*function, &effects);
           }};
 }
 
@@ -293,7 +297,8 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
     verify_after(stage.name, module);
   }
   for (auto& function : module.functions)
-    if (autodiff::settle_private_calls(*function)) passes::fold(*function), passes::simplify(*function);
+    if (function->native.empty() && autodiff::settle_private_calls(*function))
+      passes::fold(*function), passes::simplify(*function);
   verify_after("settle-calls", module);
 }
 

@@ -149,7 +149,9 @@ bool inline_calls(ir::Module& module, const InlineLimits& limits) {
   Inliner inliner(module, limits);
   bool changed = false;
   // Callees come first, so that what is copied is settled: its own calls are expanded, or stay.
-  for (const auto& function : module.functions) changed |= inliner.run(*function);
+  // Calls in a native function's body stand for those that its C++ makes.
+  for (const auto& function : module.functions)
+    if (function->native.empty()) changed |= inliner.run(*function);
   return changed;
 }
 

@@ -231,6 +231,11 @@ class AnnotationReader {
       const Expr* length = argument(call, 0, {"length"});
       auto n = extent(length);
       if (!n && is_any(length)) return generic_composite(call, Pattern::Kind::vec, scalar_at(1));
+      if (!n && as_integer(eval_constant(*length, scope_)) == 0) {
+        auto scalar = scalar_at(1);
+        if (scalar && scalar->kind == Pattern::Kind::exact && is_number(*scalar))
+          return Pattern::exactly(empty_vector(scalar->type));
+      }
       if (!n) return bad(call, "a vector type needs length=, a number from 1 to 65536 or Any");
       auto p = composite(scalar_at(1), [&](const Type* s) { return types::vec(s, *n); }, Pattern::Kind::vec);
       if (p && p->kind == Pattern::Kind::vec) p->rows.fixed = *n;

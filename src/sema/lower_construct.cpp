@@ -388,8 +388,9 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
     if (!length)
       for (const Argument& a : args)
         n += a.entity.is_value() && a.entity.type()->is_composite() ? a.entity.type()->component_count() : 1;
+    if (length && n == 0) return Entity::of(function_.zero(empty_vector(first_scalar())));
     if (n < 1 || n > kLargest)
-      return fail(DiagCode::bad_call, at_node, "a vector needs a length from 1 to 65536", "give length=");
+      return fail(DiagCode::bad_call, at_node, "a vector needs a length from 0 to 65536", "give length=");
     return construct_composite(types::vec(first_scalar(), std::uint32_t(n)), args, at_node);
   }
   if (name == "matrix" || name == "mat") {

@@ -141,6 +141,7 @@ Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
   if (base.type->is_indexed_array()) return indexed_place(read_place(base).value, expr);
   if (tile_type(base.type)) return Tiles(*this, expr).place(read_place(base).value, expr);
   if (base.type->is_composite()) return component_place(std::move(base), expr);
+  if (const Type* scalar = empty_vector_scalar(base.type)) return empty_place(scalar, expr);
   if (base.type->is_tuple()) {
     if (expr.indices.size() != 1 || expr.indices[0]->kind == ExprKind::slice) {
       fail(DiagCode::bad_index, expr, "a tuple takes one constant index");
@@ -161,6 +162,26 @@ Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
   }
   fail(DiagCode::bad_index, expr, base.type->user_name() + " can't be indexed");
   return {};
+}
+
+Place FunctionLowering::empty_place(const Type* scalar, const SubscriptExpr& expr) {
+  ir::Value* index = expr.indices.size() == 1 ? index_value(*expr.indices[0]) : nullptr;
+  if (!index) {
+    if (expr.indices.size() != 1) fail(DiagCode::bad_index, expr, "too many indices for a vector of length 0");
+    return {};
+  }
+  if (module_.options().debug) {  // whoever comes here is wrong; that nobody does is why programs may say this
+    ir::Value* operands[] = {function_.constant_bool(false), cast(index, types::i64()), builder_.i64(0)};
+    ir::Op* check = at(expr).op(ir::OpCode::check, operands);
+    check->check = ir::CheckKind::bounds;
+    check->text = function_.arena.copy(std::string_view("a component of a vector of length 0"));
+  }
+  Place out;
+  out.root = Place::Root::temporary;
+  out.base = function_.zero(scalar);
+  out.type = scalar;
+  out.nowhere = true;
+  return out;
 }
 
 bool FunctionLowering::Subscript::wraps() const {
@@ -344,6 +365,7 @@ void FunctionLowering::write_place(const Place& place, Entity value, const Node&
       return set_variable(place.variable, Entity::of(changed));
     }
     case Place::Root::temporary:
+      if (place.nowhere) return;
       if (place.run_index) {
         need_constant(Entity::nothing(), *place.run_index, "the index of a component that is assigned to");
         return;

@@ -283,6 +283,7 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
     if (type->is_array() || type->is_indexed_array()) return Entity::of(extent_of(e.value, 0));
     if (const TileType* tile = tile_type(type)) return Entity::of(builder_.i32(tile->shape[0]));
     if (type->is_composite()) return Entity::of(builder_.i32(type->rows()));
+    if (empty_vector_scalar(type)) return Entity::of(builder_.i32(0));
     if (type->is_tuple()) return Entity::of(builder_.i32(std::int64_t(type->fields().size())));
   }
   return fail(DiagCode::bad_call, at_node, "len() does not work on " + describe(e));

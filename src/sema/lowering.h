@@ -10,6 +10,7 @@
 
 #include "builtins/row.h"
 #include "ir/builder.h"
+#include "sema/empty_vector.h"
 #include "sema/entity.h"
 #include "sema/scan.h"
 #include "sema/sema.h"
@@ -298,6 +299,7 @@ class FunctionLowering {
   Place place_of(const syntax::Expr& expr, Entity* instead = nullptr);
   Place subscript_place(Place base, const syntax::SubscriptExpr& expr);
   Place array_place(Place base, const syntax::SubscriptExpr& expr);
+  Place empty_place(const Type* scalar, const syntax::SubscriptExpr& expr);
   /// A dotted name that begins outside the function: a module's or class's member.
   bool is_foreign(const syntax::Expr& expr) const;
   bool attribute_step(Place& place, std::string_view name);

@@ -1,79 +1,13 @@
 // Native functions: for given argument types, the C++ text that code generation hands to clang. Arguments and the result
 // pass by address in C layout; the snippet becomes the body of a function whose parameters have the Python names.
 #include <algorithm>
-#include <map>
 
+#include "sema/cpp_types.h"
 #include "sema/known_natives.h"
 #include "sema/lowering.h"
+#include "sema/native_builtins.h"
 
 namespace weft::sema {
-namespace {
-
-/// Types as C++ writes them; struct definitions are gathered on the way.
-class CppTypes {
- public:
-  /// Empty if the type has no form in C++.
-  std::string name(const Type* type) {
-    switch (type->kind()) {
-      case TypeKind::scalar: return scalar(type->scalar_kind());
-      case TypeKind::vec: return sized("vec_t", {type->rows()}, type);
-      case TypeKind::mat: return sized("mat_t", {type->rows(), type->cols()}, type);
-      case TypeKind::quat: return "wp::quat_t<" + scalar(type->scalar_kind()) + ">";
-      case TypeKind::transform: return "wp::transform_t<" + scalar(type->scalar_kind()) + ">";
-      case TypeKind::structure: return structure(type);
-      case TypeKind::array: {
-        std::string element = name(type->element());
-        return element.empty() ? "" : "wp::array_t<" + element + ">";
-      }
-      case TypeKind::tuple:
-      case TypeKind::function:
-      case TypeKind::string: break;
-    }
-    return {};
-  }
-  const std::string& definitions() const { return definitions_; }
-
- private:
-  static std::string scalar(ScalarKind kind) {
-    switch (kind) {
-      case ScalarKind::boolean: return "bool";
-      case ScalarKind::f16: return "wp::half";
-      case ScalarKind::f32: return "float";
-      case ScalarKind::f64: return "double";
-      default: return "wp::" + std::string(scalar_user_name(kind));
-    }
-  }
-  static std::string sized(const char* form, std::initializer_list<std::uint32_t> extents, const Type* type) {
-    std::string out = std::string("wp::") + form + "<";
-    for (std::uint32_t n : extents) out += std::to_string(n) + ", ";
-    return out + scalar(type->scalar_kind()) + ">";
-  }
-  std::string structure(const Type* type) {
-    if (auto it = structures_.find(type); it != structures_.end()) return it->second;
-    std::string wanted;
-    for (char c : type->name().substr(type->name().rfind('.') + 1))
-      wanted += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    if (wanted.empty() || std::isdigit(static_cast<unsigned char>(wanted[0]))) wanted = "S" + wanted;
-    for (const auto& [other, taken] : structures_)
-      if (taken == wanted) wanted += "_" + std::to_string(structures_.size());
-    std::string text = "struct " + wanted + " {\n", checks;
-    for (const Field& field : type->fields()) {
-      std::string member = name(field.type);
-      if (member.empty()) return {};
-      text += "  " + member + " " + std::string(field.name) + ";\n";
-      checks += "static_assert(__builtin_offsetof(" + wanted + ", " + std::string(field.name) +
-                ") == " + std::to_string(field.offset) + ", \"\");\n";
-    }
-    definitions_ += text + "};\n" + checks;
-    return structures_[type] = wanted;
-  }
-
-  std::map<const Type*, std::string> structures_;
-  std::string definitions_;
-};
-
-}  // namespace
-
 namespace {
 
 /// The body of a native function that says what an operation does; false if it must be compiled.
@@ -180,12 +114,15 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
   instance.num_results = zeros.size();
   if (instance.ref_params.empty() && write_known(decl.native, names, function)) return;
   addresses += updated;
-  function.native = types.definitions() + "static inline __attribute__((always_inline)) " +
+  NativeBuiltins called(*this, types);
+  if (!called.find(decl.native)) return;
+  function.native = types.definitions() + called.declarations() + "static inline __attribute__((always_inline)) " +
                     (result.empty() ? "void" : result) + " weft_body(" + params + ") {\n#line 1 \"" + name + "\"\n" +
-                    decl.native + "\n}\nextern \"C\" void weft_native(" + addresses + ") { " + copies +
-                    (result.empty() ? "" : "*result = ") + "weft_body(" + values + "); }\n";
+                    decl.native + "\n}\nextern \"C\" void weft_native(" + called.parameters(addresses) + ") { " +
+                    copies + (result.empty() ? "" : "*result = ") + "weft_body(" + values + "); }\n";
   ir::Builder builder(function, function.body);
   builder.set_loc(def.loc);
+  called.write_calls(builder);
   for (std::size_t i : instance.ref_params) {
     function.result_types.push_back(args[i].type());
     zeros.push_back(function.zero(args[i].type()));
@@ -265,11 +202,15 @@ void ModuleLowering::lower_native_gradient(const FunctionDecl& decl, std::span<c
     add(addresses, types.name(args[i].type()) + "* u" + std::to_string(i));
   }
   if (!results.empty()) add(addresses, results);
-  gradient.native = types.definitions() + "static inline __attribute__((always_inline)) void weft_body(" + params +
-                    ") {\n#line 1 \"adj_" + std::string(def.name) + "\"\n" + decl.native_gradient +
-                    "\n}\nextern \"C\" void weft_native(" + addresses + ") { " + body + "weft_body(" + given + "); }\n";
+  NativeBuiltins called(*this, types);
+  if (!called.find(decl.native_gradient)) return;
+  gradient.native = types.definitions() + called.declarations() +
+                    "static inline __attribute__((always_inline)) void weft_body(" + params + ") {\n#line 1 \"adj_" +
+                    std::string(def.name) + "\"\n" + decl.native_gradient + "\n}\nextern \"C\" void weft_native(" +
+                    called.parameters(addresses) + ") { " + body + "weft_body(" + given + "); }\n";
   ir::Builder builder(gradient, gradient.body);
   builder.set_loc(def.loc);
+  called.write_calls(builder);
   builder.ret(zeros);
 }
 

@@ -23,7 +23,7 @@ def unknown(a: nosuch, b: wp.array(dtype=nosuch), c: 3, d: "no such", e: wp.arra
 
 
 @wp.kernel
-def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):
+def shapes(a: wp.types.vector(length=-1, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):
     pass
 
 
@@ -103,20 +103,20 @@ def local_annotation(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    def unknown(a: nosuch, b: wp.array(dtype=nosuch), c: 3, d: "no such", e: wp.array(dtype=float, ndim=5), f: wp.sin):{{$}}
 # CHECK-NEXT:{{^}}                                                                                                               ^~~~~~{{$}}
 # CHECK-NEXT:{{^}}annotations.py:26:15: error: a vector type needs length=, a number from 1 to 65536 or Any [bad_annotation]{{$}}
-# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
-# CHECK-NEXT:{{^}}                  ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}annotations.py:26:58: error: a matrix type needs shape=(rows, columns) [bad_annotation]{{$}}
-# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
-# CHECK-NEXT:{{^}}                                                             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}annotations.py:26:100: error: dtype must be a float type [bad_annotation]{{$}}
-# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
-# CHECK-NEXT:{{^}}                                                                                                       ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}annotations.py:26:135: error: dtype must be a scalar type [bad_annotation]{{$}}
-# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
-# CHECK-NEXT:{{^}}                                                                                                                                          ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}annotations.py:26:202: error: a matrix has at most 65536 components [bad_annotation]{{$}}
-# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=0, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
-# CHECK-NEXT:{{^}}                                                                                                                                                                                                             ^~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=-1, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
+# CHECK-NEXT:{{^}}                  ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}annotations.py:26:59: error: a matrix type needs shape=(rows, columns) [bad_annotation]{{$}}
+# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=-1, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
+# CHECK-NEXT:{{^}}                                                              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}annotations.py:26:101: error: dtype must be a float type [bad_annotation]{{$}}
+# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=-1, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
+# CHECK-NEXT:{{^}}                                                                                                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}annotations.py:26:136: error: dtype must be a scalar type [bad_annotation]{{$}}
+# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=-1, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
+# CHECK-NEXT:{{^}}                                                                                                                                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}annotations.py:26:203: error: a matrix has at most 65536 components [bad_annotation]{{$}}
+# CHECK-NEXT:{{^}}    def shapes(a: wp.types.vector(length=-1, dtype=float), b: wp.types.matrix(shape=3, dtype=float), c: wp.types.quaternion(dtype=int), d: wp.types.vector(length=3, dtype=wp.vec3), e: wp.types.matrix(shape=(60000, 60000), dtype=float)):{{$}}
+# CHECK-NEXT:{{^}}                                                                                                                                                                                                              ^~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}annotations.py:31:12: error: '*' parameters are not supported in kernels and functions [unsupported_construct]{{$}}
 # CHECK-NEXT:{{^}}    def stars(*args, **kwargs):{{$}}
 # CHECK-NEXT:{{^}}               ^{{$}}

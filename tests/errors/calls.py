@@ -68,7 +68,7 @@ def constructors(i: int, d: wp.float64, v: wp.vec3):
     x7 = wp.vec3(x=1.0)
     x8 = wp.identity(n=i, dtype=float)
     x9 = wp.identity(n=2, dtype=wp.vec3)
-    x10 = wp.vector(length=0, dtype=float)
+    x10 = wp.vector(length=-1, dtype=float)
     x11 = wp.matrix(1.0, shape=3, dtype=wp.vec3)
     x12 = wp.zeros(shape=i, dtype=float)
     x13 = wp.zeros(shape=(2, 2, 2, 2, 2), dtype=float)
@@ -226,9 +226,9 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:70:33: error: dtype must be a scalar type [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x9 = wp.identity(n=2, dtype=wp.vec3){{$}}
 # CHECK-NEXT:{{^}}                                    ^~~~~~~{{$}}
-# CHECK-NEXT:{{^}}calls.py:71:11: error: a vector needs a length from 1 to 65536 [bad_call]{{$}}
-# CHECK-NEXT:{{^}}        x10 = wp.vector(length=0, dtype=float){{$}}
-# CHECK-NEXT:{{^}}              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}calls.py:71:11: error: a vector needs a length from 0 to 65536 [bad_call]{{$}}
+# CHECK-NEXT:{{^}}        x10 = wp.vector(length=-1, dtype=float){{$}}
+# CHECK-NEXT:{{^}}              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: give length={{$}}
 # CHECK-NEXT:{{^}}calls.py:72:41: error: dtype must be a scalar type [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x11 = wp.matrix(1.0, shape=3, dtype=wp.vec3){{$}}

@@ -148,3 +148,32 @@ def test_huge_array():
     tail = a[count - 4 :]
     assert tail[3].value == 7 and a[-1].value == 7
     assert a.numpy()[count - 1] == 7 and a.reshape((2, count // 2))[1, -1].value == 7
+
+
+def test_views_keep_what_a_program_gave_an_array_over_a_pointer():
+    source = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float, device="cpu")
+    over = wp.array(ptr=source.ptr, dtype=float, shape=(4,), device="cpu", copy=False)
+    over._ref = source
+    alive = weakref.ref(source)
+    views = [over[1:], over.reshape((2, 2)), over.view(wp.int32)]
+    of_grad = wp.array([5.0, 6.0, 7.0, 8.0], dtype=float, device="cpu")
+    slope = wp.array(ptr=of_grad.ptr, dtype=float, shape=(4,), device="cpu", copy=False)
+    slope._ref = of_grad
+    over.grad = slope
+    gradient, grad_alive = over[2:].grad, weakref.ref(of_grad)
+    del source, over, of_grad, slope
+    gc.collect()
+    assert grad_alive() is not None and gradient.numpy().tolist() == [7.0, 8.0]
+    del gradient
+    assert alive() is not None and views[0].numpy().tolist() == [2.0, 3.0, 4.0]
+    del views
+    gc.collect()
+    assert alive() is None
+
+
+def test_an_array_is_no_number_and_no_text():
+    one = wp.array([1.0], dtype=float, device="cpu")
+    with pytest.raises(TypeError, match="float"):
+        float(one)
+    with pytest.raises(TypeError, match="int"):
+        int(one)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs from PyPI that are written for Warp, and the tests that their wheels carry, on this package.
 
-  program_tests.py FOLDER                     installs what is missing in FOLDER, compiles every module, runs Newton's tests
+  program_tests.py FOLDER                     installs what is missing in FOLDER and runs the tests of Newton and its actuators
   program_tests.py FOLDER --only body_force   only test files whose names hold this
   program_tests.py FOLDER --kernels           no tests: every module is imported, and its kernels are compiled for the CPU
   program_tests.py FOLDER --limit 300         seconds for a file (default 200); --jobs 4: files at a time (default 2)
@@ -25,7 +25,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from wheel_tests import ROOT  # noqa: E402
 
-PROGRAMS = {"newton": "newton==1.8.0", "nvalchemiops": "nvalchemi-toolkit-ops==0.5.0", "warp_nn": "warp-nn==0.4.1"}
+PROGRAMS = {
+    "newton": "newton==1.8.0",
+    "newton_actuators": "newton-actuators==0.1.1",
+    "nvalchemiops": "nvalchemi-toolkit-ops==0.5.0",
+    "warp_nn": "warp-nn==0.4.1",
+}
+TESTED = ("newton", "newton_actuators")  # whose wheels carry tests
 BESIDE = ("mujoco==4.0.0", "mujoco-core==4.0.0", "mujoco-warp==4.0.0", "absl-py", "etils", "scipy", "trimesh", "usd-core", "newton-usd-schemas")
 
 KERNELS = """
@@ -69,9 +75,10 @@ def with_programs(folder: pathlib.Path) -> dict[str, str]:
     return {"MUJOCO_GL": "disable", **os.environ, "PYTHONPATH": path, "WARP_CACHE_PATH": str(folder / "kernels")}
 
 
-def run_file(name: str, folder: pathlib.Path, limit: int) -> tuple[str, int, int, int]:
-    """One file of Newton's tests: a line about it, and how many tests ran, failed and were skipped."""
-    start, command = time.monotonic(), [sys.executable, "-m", "unittest", "-v", f"newton.tests.{name}"]
+def run_file(module: str, folder: pathlib.Path, limit: int) -> tuple[str, int, int, int]:
+    """One file of tests: a line about it, and how many tests ran, failed and were skipped."""
+    name = module.rsplit(".", 1)[-1]
+    start, command = time.monotonic(), [sys.executable, "-m", "unittest", "-v", module]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=with_programs(folder), cwd=folder)
         text, end = done.stdout + done.stderr, f"exit {done.returncode}"
@@ -101,7 +108,12 @@ def main() -> int:
         for program in PROGRAMS:
             subprocess.run([sys.executable, "-c", KERNELS, program], env=with_programs(folder), cwd=folder, check=False)
         return 0
-    files = sorted(path.stem for path in (folder / "newton" / "tests").glob("test_*.py") if options.only in path.name)
+    files = [
+        f"{program}.tests.{path.stem}"
+        for program in TESTED
+        for path in sorted((folder / program / "tests").glob("test_*.py"))
+        if options.only in path.name
+    ]
     totals, whole = [0, 0, 0], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for line, *counts in pool.map(lambda name: run_file(name, folder, options.limit), files):

@@ -95,7 +95,14 @@ void CodeUnit::emit_function(const ir::Function& function, const std::string& sy
 }
 
 void CodeUnit::emit_pending() {
-  while (!pending_.empty()) {
+  while (!pending_.empty() || !pending_used_.empty()) {
+    if (pending_.empty()) {
+      auto [function, to] = pending_used_.back();
+      pending_used_.pop_back();
+      BodyForm own(*this, 1);  // as natives themselves
+      emit_used(*function, *to);
+      continue;
+    }
     auto [function, variant] = pending_.back();
     pending_.pop_back();
     // A lanewise function has one lane, or packed vectors, whatever the kernel around it has.
@@ -167,6 +174,7 @@ void Emitter::emit_native_call(const ir::Op& op) {
   WEFT_CHECK(W == 1, "native functions run one lane at a time");
   llvm::Function* native = unit.native(*op.callee);
   llvm::SmallVector<llvm::Value*, 8> args;
+  if (calls_back(*op.callee)) args = {thread.context, base(thread.linear)};
   // By address, arguments and results alike: how a struct is passed in registers is
   // clang's business and differs between targets.
   auto slot = [&](const Type* type) {

@@ -80,6 +80,9 @@ struct Variant {
   std::vector<analysis::LaneShape> params;  // per unit: kUniform or kVarying
 };
 
+/// Whether the C++ of a native function calls functions of the module (native/uses.cpp).
+bool calls_back(const ir::Function& native);
+
 /// One LLVM module being made: types, helper functions and the functions emitted so far.
 class CodeUnit {
  public:
@@ -109,8 +112,8 @@ class CodeUnit {
   }
   llvm::FunctionCallee helper(const char* name, llvm::FunctionType* type, bool may_read_memory);
   llvm::Constant* text_constant(const std::string& text);
-  /// A native function, compiled by clang and linked into the module (native.cpp): takes addresses of its arguments and
-  /// of its result.
+  /// A native function, compiled by clang and linked into the module (native/compile.cpp): takes addresses of its arguments
+  /// and of its result, behind context and linear index if it calls functions of the module.
   llvm::Function* native(const ir::Function& function);
   bool has_natives() const { return !natives_.empty(); }
   /// The function for these lane shapes of its parameters; its body is emitted later, by emit_pending.
@@ -135,15 +138,21 @@ class CodeUnit {
  private:
   std::unordered_map<const Type*, TypeParts> parts_[2];  // plain, packed
   std::map<std::string, llvm::Constant*> texts_;
-  std::unordered_map<const ir::Function*, llvm::Function*> natives_;
+  std::unordered_map<const ir::Function*, llvm::Function*> natives_, used_;
   llvm::Function* math_function(const ir::Function& body, const std::string& name, ScalarKind kind, bool varying);
   void emit_pending();
+  /// A function for C++ to call: (context, linear index, addresses of parameters and results). Emitted by emit_pending.
+  llvm::Function* used_by_native(const ir::Function& function);
+  void emit_used(const ir::Function& function, llvm::Function& to);
+  /// Gives the calls of `weft_use_0`… in a native function their context, and the functions that they mean.
+  void link_uses(const ir::Function& function, llvm::Module& from, llvm::Function& entry);
   void emit_variant(const ir::Function& function, const Variant& variant);
 
   using VariantKey = std::tuple<const ir::Function*, int, bool, std::vector<analysis::LaneShape>>;
   std::map<VariantKey, Variant> variants_;
   std::map<std::tuple<const ir::Function*, int, bool>, int> variant_count_;
   std::vector<std::pair<const ir::Function*, const Variant*>> pending_;
+  std::vector<std::pair<const ir::Function*, llvm::Function*>> pending_used_;
 };
 
 /// Bodies emitted while this lives have another number of lanes, and vectors packed or not.

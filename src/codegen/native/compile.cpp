@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -21,6 +23,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/native/prelude.h"
 #include "codegen/nvptx/native_atomics.h"
+#include "codegen/nvptx/native_shared.h"
 #include "support/hash.h"
 
 extern char** environ;
@@ -103,7 +106,8 @@ bool run(const std::vector<std::string>& command, const std::string& errors) {
 std::string compile(const ir::Function& function, const std::string& clang, const TargetSpec& target) {
   ScratchFolder folder;
   std::string source = folder.file("native.cpp"), bitcode = folder.file("native.bc"), errors = folder.file("errors");
-  std::ofstream(source, std::ios::binary) << kNativePrelude << kNativeNames << function.native;
+  std::ofstream(source, std::ios::binary)
+      << kNativePrelude << kNativeNames << kNativeGeometry << kNativeCuda << function.native;
   // Unoptimised but ready to be: LLVM's pipeline runs on the whole kernel.
   std::vector<std::string> command = {clang,
                                       "-x",
@@ -177,8 +181,7 @@ std::string find_clang() {
 }
 
 llvm::Function* CodeUnit::native(const ir::Function& function) {
-  llvm::Function*& known = natives_[&function];
-  if (known) return known;
+  if (auto it = natives_.find(&function); it != natives_.end()) return it->second;
   std::string bitcode = bitcode_of(function, target);
   auto library = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "native"), context);
   if (!library)
@@ -209,8 +212,15 @@ llvm::Function* CodeUnit::native(const ir::Function& function) {
     f.setComdat(nullptr);
     f.setVisibility(llvm::GlobalValue::DefaultVisibility);
     f.setDSOLocal(true);
+    // Assembly of GPUs may be a meeting of threads: no copies of it behind a branch.
+    if (target.arch == TargetSpec::nvptx)
+      for (llvm::Instruction& one : llvm::instructions(f))
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(&one); call && call->isInlineAsm()) call->setConvergent();
   }
-  if (target.arch == TargetSpec::nvptx) lower_native_atomics(from);
+  if (target.arch == TargetSpec::nvptx) {
+    lower_native_atomics(from);
+    place_shared_variables(from);
+  }
   for (llvm::GlobalVariable& g : from.globals()) {
     if (g.isDeclaration()) continue;
     if (g.isThreadLocal() || g.hasAppendingLinkage())
@@ -221,15 +231,17 @@ llvm::Function* CodeUnit::native(const ir::Function& function) {
     g.setLinkage(llvm::GlobalValue::InternalLinkage);
     g.setComdat(nullptr);
   }
+  if (calls_back(function)) link_uses(function, from, *entry);
   entry->setLinkage(llvm::GlobalValue::ExternalLinkage);  // found again by its name after linking
   from.setTargetTriple(module->getTargetTriple());
   from.setDataLayout(module->getDataLayout());
   if (llvm::NamedMDNode* flags = from.getModuleFlagsMetadata()) from.eraseNamedMetadata(flags);
   if (llvm::Linker::linkModules(*module, std::move(*library)))
     throw Error("the native function '" + function.name + "' could not be linked", function.loc);
-  known = module->getFunction(symbol);
-  known->setLinkage(llvm::GlobalValue::InternalLinkage);
-  return known;
+  for (const auto& [used, to] : used_) to->setLinkage(llvm::GlobalValue::InternalLinkage);
+  llvm::Function* linked = module->getFunction(symbol);
+  linked->setLinkage(llvm::GlobalValue::InternalLinkage);
+  return natives_[&function] = linked;
 }
 
 }  // namespace weft::codegen

@@ -90,7 +90,7 @@ typedef half float16;
 template <unsigned N, class T>
 struct vec_t {
   T c[N];
-  vec_t() : c{} {}
+  constexpr vec_t() : c{} {}
   explicit vec_t(T s) {
     for (unsigned i = 0; i < N; ++i) c[i] = s;
   }
@@ -106,7 +106,7 @@ struct vec_t {
 template <class T>
 struct quat_t {
   T x, y, z, w;
-  quat_t() : x(), y(), z(), w() {}
+  constexpr quat_t() : x(), y(), z(), w() {}
   quat_t(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
   T& operator[](int i) { return (&x)[i]; }
   const T& operator[](int i) const { return (&x)[i]; }
@@ -114,7 +114,7 @@ struct quat_t {
 template <unsigned R, unsigned C, class T>
 struct mat_t {
   T data[R][C];
-  mat_t() : data{} {}
+  constexpr mat_t() : data{} {}
   explicit mat_t(T s) {
     for (unsigned i = 0; i < R * C; ++i) data[i / C][i % C] = s;
   }
@@ -133,7 +133,7 @@ template <class T>
 struct transform_t {
   vec_t<3, T> p;
   quat_t<T> q;
-  transform_t() {}
+  constexpr transform_t() {}
   transform_t(vec_t<3, T> p, quat_t<T> q) : p(p), q(q) {}
 };
 

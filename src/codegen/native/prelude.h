@@ -8,7 +8,9 @@ namespace weft::codegen {
 /// C++ text that stands before every native function: types, arrays, arithmetic and atomics.
 extern const std::string_view kNativePrelude;
 
-/// Stands behind it: functions of the kernel language, names of C's headers and of CUDA.
+/// Stand behind it: functions of the kernel language and names of C's headers; meshes and triangles; names of CUDA.
 extern const std::string_view kNativeNames;
+extern const std::string_view kNativeGeometry;
+extern const std::string_view kNativeCuda;
 
 }  // namespace weft::codegen

@@ -1,4 +1,4 @@
-// The second part of the prelude: small functions of the kernel language, names of C's headers, and on GPUs those of CUDA.
+// The second part of the prelude: small functions of the kernel language and names of C's headers.
 // Random numbers are those of src/stdlib/random.py, bit for bit.
 #include "codegen/native/prelude.h"
 
@@ -128,38 +128,6 @@ inline half float_to_half(float x) { return half(x); }
 inline float half_to_float(half x) { return float(x); }
 
 }  // namespace wp
-using namespace wp;
-
-#ifdef __NVPTX__
-#define __CUDA_ARCH__ 750
-#define __device__
-#define __forceinline__ inline __attribute__((always_inline))
-struct weft_index {
-  unsigned x, y, z;
-};
-#define WEFT_SREG(name) \
-  weft_index { __nvvm_read_ptx_sreg_##name##_x(), __nvvm_read_ptx_sreg_##name##_y(), __nvvm_read_ptx_sreg_##name##_z() }
-#define threadIdx (WEFT_SREG(tid))
-#define blockIdx (WEFT_SREG(ctaid))
-#define blockDim (WEFT_SREG(ntid))
-#define gridDim (WEFT_SREG(nctaid))
-inline int __ffs(int x) { return __builtin_ffs(x); }
-inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-inline int __popc(unsigned x) { return __builtin_popcount(x); }
-inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }
-inline int __clzll(long long x) { return x ? __builtin_clzll(x) : 64; }
-#define WP_TILE_THREAD_IDX (int(threadIdx.x))
-#define WP_TILE_BLOCK_DIM (int(blockDim.x))
-#else
-extern "C" void weft_rt_barrier();
-extern "C" int weft_rt_thread();
-extern "C" int weft_rt_threads();
-#define __syncthreads() weft_rt_barrier()
-#define WP_TILE_THREAD_IDX (weft_rt_thread())
-#define WP_TILE_BLOCK_DIM (weft_rt_threads())
-#endif
-#define WP_TILE_SYNC() __syncthreads()
 )text";
 
 }  // namespace weft::codegen

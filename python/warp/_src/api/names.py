@@ -119,6 +119,7 @@ _LATE = {
         "is_conditional_graph_supported",
     ),
     "warp._src.graphs.graph_files": ("capture_load", "capture_load_from_bytes", "capture_save"),
+    "warp._src.interop.gl_buffer": ("RegisteredGLBuffer",),
     "warp._src.interop.ipc": ("from_ipc_handle",),
     "warp._src.interop.dlpack": ("from_dlpack", "to_dlpack"),
     "warp._src.interop.jax_callable": ("jax_callable",),

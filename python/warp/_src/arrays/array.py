@@ -62,6 +62,7 @@ class array(ArrayExchange, InUnions):
 
     # What few arrays have of their own.
     _refs: dict[Any, Any] | None = None
+    _ref: Any = None  # programs put here what an array over a pointer is to keep alive; views keep the array then
     _grad: array | None = None
     _retain = False
 
@@ -319,6 +320,9 @@ class array(ArrayExchange, InUnions):
             return None
         if self._grad is None:
             self._grad = self._grad_view()
+            of_base = self._ref._grad if isinstance(self._ref, array) else None
+            if of_base is not None and of_base._ref is not None:  # a view of the gradient that a program gave its base
+                self._grad._ref = of_base
         return self._grad
 
     @grad.setter
@@ -566,6 +570,8 @@ class array(ArrayExchange, InUnions):
             shape, strides = shape[:rank], strides[:rank]
         made = self._reinterpret(handle, shape, strides)
         made._refs = self._refs
+        if self._ref is not None:
+            made._ref = self
         if handle.kind == "struct":
             made._dtype = dtype
         return made

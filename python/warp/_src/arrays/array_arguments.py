@@ -18,12 +18,17 @@ class ArrayTypeError(TypeError, RuntimeError):
     """An element type that an array can't have or take."""
 
 
+def _is_empty(handle: _weft.Type) -> bool:
+    """Whether it is that of vectors of length 0, which to the compiler are structs."""
+    return handle.kind == "struct" and handle.name.startswith("vec0_")
+
+
 class _PlainHandles(dict):
     """Handles of element types whose arrays need no care; for others, and for what is no type, None."""
 
     def __missing__(self, dtype: Any) -> _weft.Type | None:
         handle = type_handle_or_none(dtype)
-        if handle is None or handle.kind == "array" or holds_arrays(handle) or handle.holds_private:
+        if handle is None or handle.kind == "array" or holds_arrays(handle) or handle.holds_private or _is_empty(handle):
             return None
         if isinstance(dtype, type):
             self[dtype] = handle
@@ -45,6 +50,8 @@ def checked_element(handle: Any) -> Any:
     """The handle of an element type; ArrayTypeError if it is of state that only the library understands."""
     if handle is not None and handle.holds_private:
         raise ArrayTypeError(f"a {handle.name} can't lie in an array; keep it in a variable of a kernel")
+    if handle is not None and _is_empty(handle):
+        raise ArrayTypeError("vectors of length 0 can't lie in an array")
     return handle
 
 

@@ -21,6 +21,13 @@ class ArrayExchange(ArrayAttributes):
 
     numpy = _weft.Array.numpy
 
+    # An array has a buffer, which these would read as text.
+    def __float__(self) -> float:
+        raise TypeError("float() argument must be a string or a real number, not 'array'")
+
+    def __int__(self) -> int:
+        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'array'")
+
     def _numpy_carefully(self, *, _suppress_bfloat16_warning: bool = False) -> np.ndarray:
         """What `numpy` does (src/bind/array_makers.cpp) of structs, bfloat16, arrays elsewhere and those without memory."""
         if not self._valid and not self.size:

@@ -20,6 +20,8 @@ def derived(view: Any, base: Any) -> Any:
     if base._refs is not None:
         view._refs = base._refs
         view._dtype = base.dtype
+    if base._ref is not None:  # what a program wants to be kept with memory that it named by its address
+        view._ref = base
     return view
 
 

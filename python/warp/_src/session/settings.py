@@ -90,7 +90,7 @@ def _tell_build(kernel: str, how: str, seconds: float) -> None:
 
 
 def _mode(value: object) -> object:
-    if value not in ("release", "debug"):
+    if value not in ("release", "debug", ""):  # an empty one is what command lines give to say nothing: release
         raise ValueError(f"wp.config.mode is 'release' or 'debug', not {value!r}")
     return value
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from warp import _weft
 from warp._src.values.composite import (
+    CLASSES,
     SUFFIXES,
     Composite,
     checked_scalar,
@@ -84,14 +85,17 @@ def vector(length: Any, dtype: Any) -> type[Vector]:
     """The class of vectors of this length and component type; Any, Int, Float, Scalar make one for annotations."""
     if is_generic(dtype, length):
         return generic_class(Vector, (length if length is Any else _checked_length(length),), dtype)
-    return class_of_handle(_weft.type_vec(checked_scalar(dtype, "vector"), _checked_length(length)))
+    handle = _weft.type_vec(checked_scalar(dtype, "vector"), _checked_length(length))
+    if length.__index__() == 0:  # to the compiler a type of its own, with nothing in it
+        return CLASSES.get(handle) or CLASSES.setdefault(handle, _make(handle))
+    return class_of_handle(handle)
 
 
 def _checked_length(length: Any) -> int:
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise TypeError(f"the length of a vector must be an integer, got {length!r}")
-    if not 1 <= length.__index__() <= 65536:
-        raise ValueError(f"a vector has 1 to 65536 components, got {length}")
+    if not 0 <= length.__index__() <= 65536:
+        raise ValueError(f"a vector has 0 to 65536 components, got {length}")
     return length.__index__()
 
 
