@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from warp._src.arrays.array_factories import empty
+from warp._src.arrays.array_factories import empty, empty_like
 from warp._src.sparse.block_kernels import BlockKernel, block_words
 from warp._src.sparse.expressions import BsrScaled, take
 from warp._src.sparse.making import bsr_set_from_triplets, bsr_zeros, gather
@@ -171,29 +171,28 @@ def bsr_compress(
     topology: str | None = None,
     structure_only: bool = False,
 ) -> BsrMatrix:
-    """A matrix without room between its rows, its columns in order, blocks of one place added up.
+    """Puts the blocks of a matrix in order: no room between rows, columns going up, blocks of one place added up. Gives
+    the matrix.
 
     Args:
-        src: the matrix.
+        src: the matrix, which is changed.
         prune_numerical_zeros: leaves out blocks that are zero.
-        inplace: changes the matrix itself, and gives it.
+        inplace: writes to the arrays that the matrix has; otherwise it gets new ones, so that the old values are kept, and
+            gradients with respect to them can be taken.
         topology: "compact", or "padded", which keeps the room of rows.
-        structure_only: looks at no values, so that no block is left out for its value; values are left open.
+        structure_only: sets only offsets and columns; values stay as they are, and none is left out for being zero.
     """
     if not isinstance(src, BsrMatrix):
         raise TypeError(f"bsr_compress: src must be a BsrMatrix, got {type(src).__name__}")
     policy = topology_of(topology, allowed=("compact", "padded"))
-    held = snapshot(src) if inplace else src
-    dest = src
-    if not inplace:
-        dest = bsr_zeros(src.nrow, src.ncol, src.dtype, src.device)
-        if policy == "padded":
-            copy_topology(dest, src, True, src.requires_grad)
-    rows = held.uncompress_rows()
+    held = snapshot(src)
+    if not inplace and not structure_only:
+        held.values = src.values  # which the matrix gives up
+        src.values = empty_like(src.values)
+    rows, columns = held.uncompress_rows(), held.columns[: held.nnz]
     values = None if structure_only else held.values[: held.nnz]
-    columns = held.columns[: held.nnz]
-    bsr_set_from_triplets(dest, rows, columns, values, prune_numerical_zeros=prune_numerical_zeros, topology=policy)
-    return dest
+    bsr_set_from_triplets(src, rows, columns, values, prune_numerical_zeros=prune_numerical_zeros, topology=policy)
+    return src
 
 
 def bsr_set_transpose(dest: BsrMatrix, src: Any, topology: Any = None, masked: bool | None = None) -> None:

@@ -18,6 +18,8 @@ class BsrScaled(BsrExpression):
     def __init__(self, matrix: BsrMatrix, scale: Any) -> None:
         self.matrix, self.scale = matrix, scale
 
+    __array_ufunc__ = None  # NumPy's numbers leave the product to us
+
     nrow = property(lambda self: self.matrix.nrow, doc="Rows of blocks.")
     ncol = property(lambda self: self.matrix.ncol, doc="Columns of blocks.")
     nnz = property(lambda self: self.matrix.nnz, doc="A bound on the number of blocks.")

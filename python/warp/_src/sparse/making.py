@@ -17,6 +17,7 @@ from warp._src.sparse.matrix import (
     checked_block_type,
     ensure_room,
     ensure_rows,
+    is_captured,
     topology_changed,
 )
 from warp._src.sparse.topology import Pairs, WorkArrays, ordered_pairs, set_topology, topology_of
@@ -58,7 +59,9 @@ row = rows[b]
 if row >= 0:
     u = {pair}
     if u >= 0:
-        for k in range(runs[u], runs[u + 1]):
+        first = runs[u]
+        total = {W}(source[order[first], {at}])
+        for k in range(first + 1, runs[u + 1]):
             total += {W}(source[order[k], {at}])
 values[b, i, j] = {S}(total)
 """,
@@ -154,13 +157,13 @@ def bsr_set_zero(
         topology_changed(bsr, 0)
         return
     bsr.row_counts = zeros(rows, dtype=types.int32, device=bsr.device)
-    room = _set_row_room(bsr, row_capacity)
+    room = _set_row_room(bsr, row_capacity, nnz_capacity)
     _make_room(bsr, room, nnz_capacity)
     topology_changed(bsr, room)
 
 
-def _set_row_room(bsr: Any, row_capacity: Any) -> int:
-    """Sets where rows begin by the room that each has; all the room there is."""
+def _set_row_room(bsr: Any, row_capacity: Any, nnz_capacity: int | None) -> int:
+    """Sets where rows begin by the room that each has; all the room there is, or a bound on it."""
     rows = bsr.nrow
     if row_capacity is None:
         row_capacity = 0
@@ -171,7 +174,12 @@ def _set_row_room(bsr: Any, row_capacity: Any) -> int:
         with paused():
             _COPY_ROOM.run(rows, row_capacity.to(bsr.device), counts)
             array_scan(counts, bsr.offsets[: rows + 1], inclusive=False)
-        return int(bsr.offsets[rows : rows + 1].numpy()[0])
+        if is_captured(bsr):
+            if nnz_capacity is None:
+                raise RuntimeError("bsr_set_zero: a graph that captures it needs nnz_capacity beside an array as row_capacity")
+            return nnz_capacity
+        _make_room(bsr, int(bsr.offsets[rows : rows + 1].numpy()[0]), nnz_capacity)
+        return int(bsr.offsets[rows : rows + 1].numpy()[0]) if nnz_capacity is None else nnz_capacity
     if int(row_capacity) < 0:
         raise ValueError(f"row_capacity must not be negative, got {row_capacity}")
     _EVEN_OFFSETS.run(rows + 1, int(row_capacity), bsr.offsets)
@@ -433,6 +441,6 @@ def bsr_set_from_mapped_values(
     if reduction == "gather":
         gather(dest, mapping._pairs, source, False)  # type: ignore[arg-type]
         return
-    dest.values.zero_()
+    dest.values[: dest.nnz].zero_()
     scalar = block_words(dest.values._element.scalar, dest.block_shape)["S"]
     _ADD_TRIPLETS.follow((values.shape[0], *dest.block_shape), mapping._blocks, source, dest.scalar_values, S=scalar)

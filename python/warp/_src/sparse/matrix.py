@@ -84,6 +84,8 @@ class BsrMatrix:
     columns: Any
     values: Any
 
+    __array_ufunc__ = None  # NumPy's numbers leave products to us
+
     def __class_getitem__(cls, block_type: Any) -> Any:
         return cls  # in annotations of Python functions
 
@@ -301,15 +303,9 @@ def is_captured(matrix: Any) -> bool:
 
 
 def topology_changed(matrix: Any, bound: int) -> None:
-    """To be called when `offsets` were written. The host knows a bound; on a CPU it knows the number."""
+    """To be called when `offsets` were written. The host knows a bound; `nnz_sync` asks for the number."""
     matrix.nnz = bound
     state_of(matrix).nnz_event = None
-    if is_captured(matrix):
-        return
-    if matrix.device.is_cuda:
-        matrix.copy_nnz_async()
-    else:
-        matrix.nnz_sync()
 
 
 def status_array(matrix: Any) -> array:

@@ -34,6 +34,11 @@ def _transpose_scaled(x: BsrScaled) -> BsrScaled:
     return BsrScaled(bsr_transposed(x.matrix), x.scale)
 
 
+def _evaluated(x: BsrScaled) -> BsrMatrix:
+    """The product as a new matrix."""
+    return bsr_copy(x)
+
+
 def _transpose(x: BsrMatrix) -> BsrMatrix:
     """The transpose, as a new matrix."""
     return bsr_transposed(x)
@@ -50,6 +55,7 @@ for _class in (BsrMatrix, BsrScaled):
     _class.__matmul__ = _matmul  # type: ignore[union-attr]
     _class.__rmatmul__ = _matmul_from_left  # type: ignore[union-attr]
 BsrMatrix.transpose = _transpose  # type: ignore[attr-defined]
+BsrScaled.eval = _evaluated  # type: ignore[attr-defined]
 BsrScaled.transpose = _transpose_scaled  # type: ignore[attr-defined]
 
 BsrMatrix.__iadd__ = lambda x, y: bsr_axpy(y, x)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from typing import Any
 
 from warp._src.algorithms.array_algorithms import array_scan
 from warp._src.arrays.array import array
-from warp._src.arrays.array_factories import clone, zeros
+from warp._src.arrays.array_factories import clone, copy, empty, zeros
 from warp._src.arrays.listeners import aside, paused
 from warp._src.sparse.block_kernels import BlockKernel, as_rows, block_words
 from warp._src.sparse.expressions import take
@@ -160,7 +160,7 @@ counts[b] = count
 _MEETINGS = BlockKernel(
     "bsr_meetings",
     "kept: int, z_rows: {ints}, z_columns: {ints}, count: int, before: {ints}, x_rows: {ints}, x_columns: {ints},"
-    " y_starts: {ints}, y_columns: {ints}, room: int, rows: {ints}, columns: {ints}",
+    " y_starts: {ints}, y_columns: {ints}, rows: {ints}, columns: {ints}",
     "c",
     """
 row = int(-1)
@@ -170,8 +170,6 @@ if c < kept:
     col = z_columns[c]
 elif count > 0:
     meeting = c - kept
-    if c == kept and before[count - 1] > room:
-        wp.printf("bsr_mm: the product has up to %d blocks, but max_new_nnz allows for %d\\n", before[count - 1], room)
     if meeting < before[count - 1]:
         low = int(0)
         high = count - 1
@@ -214,6 +212,43 @@ if row >= 0:
             total += beta * {W}(old[before, i, j])
 z[b, i, j] = {S}(total)
 """,
+)
+
+
+# The same without meetings that fall on a block that z keeps, or where an earlier block of the row has been: what counts for
+# max_new_nnz. A thread takes the meetings of a block of x, and counts them or writes them down.
+_NEW_MEETINGS = BlockKernel(
+    "bsr_new_meetings",
+    "x_rows: {ints}, x_starts: {ints}, x_columns: {ints}, y_starts: {ints}, y_ends: {ints}, y_columns: {ints}, kept: int,"
+    " z_starts: {ints}, z_ends: {ints}, z_columns: {ints}, room: int, before: {ints}, rows: {ints}, columns: {ints}",
+    "b",
+    """
+row = x_rows[b]
+place = int(0)
+if {writing} and b > 0:
+    place = before[b - 1]
+if row >= 0:
+    for k in range(y_starts[x_columns[b]], y_ends[x_columns[b]]):
+        col = y_columns[k]
+        known = int(-1)
+        if kept > 0:
+            known = block_between(col, z_starts[row], z_ends[row], z_columns)
+        earlier = x_starts[row]
+        while known < 0 and earlier < b:
+            known = block_between(col, y_starts[x_columns[earlier]], y_ends[x_columns[earlier]], y_columns)
+            earlier += 1
+        if known < 0:
+            if {writing} and place < room:
+                rows[kept + place] = row
+                columns[kept + place] = col
+            place += 1
+if {writing}:
+    if b + 1 == before.shape[0] and place > room:
+        wp.printf("bsr_mm: the number of new blocks (%d) exceeded max_new_nnz (%d)\\n", place, room)
+else:
+    before[b] = place
+""",
+    False,
 )
 
 
@@ -320,6 +355,8 @@ def _product_candidates(
     x: Any, y: Any, old: Any, keeps: bool, work: WorkArrays, bound: int | None
 ) -> tuple[array, array, int]:
     """Rows and columns of all meetings of blocks, behind those that z keeps."""
+    if bound is not None:
+        return _new_candidates(x, y, old, keeps, work, int(bound))
     device, count = x.device, x.nnz
     x_rows = x.uncompress_rows()
     y_ends = row_ends(y)
@@ -328,16 +365,38 @@ def _product_candidates(
         if count:
             _COUNT_MEETINGS.run(count, x_rows, x.columns, y.offsets, y_ends, before)
             array_scan(before[:count], before[:count], inclusive=True)
-        if bound is None:
-            if is_captured(x):
-                raise RuntimeError("bsr_mm: a graph that captures a product needs max_new_nnz, reuse_topology or a mask")
-            bound = int(before[count - 1 : count].numpy()[0]) if count else 0
+        if is_captured(x):
+            raise RuntimeError("bsr_mm: a graph that captures a product needs max_new_nnz, reuse_topology or a mask")
+        bound = int(before[count - 1 : count].numpy()[0]) if count else 0
         kept = old.nnz if keeps else 0
         z_rows = old.uncompress_rows() if keeps else x_rows
         rows = work.take("rows", kept + bound, types.int32, device)
         columns = work.take("row_columns", kept + bound, types.int32, device)
         _MEETINGS.run(
             kept + bound, kept, z_rows, old.columns if keeps else x.columns, count, before, x_rows, x.columns, y.offsets,
-            y.columns, bound, rows, columns,
+            y.columns, rows, columns,
         )  # fmt: skip
     return rows, columns, kept + bound
+
+
+def _new_candidates(x: Any, y: Any, old: Any, keeps: bool, work: WorkArrays, room: int) -> tuple[array, array, int]:
+    """The same with room for so many new blocks; the host is not asked."""
+    if room < 0:
+        raise ValueError(f"bsr_mm: max_new_nnz must not be negative, got {room}")
+    device, kept = x.device, old.nnz if keeps else 0
+    rows = work.take("rows", kept + room, types.int32, device)
+    columns = work.take("row_columns", kept + room, types.int32, device)
+    before = empty(x.nnz, dtype=types.int32, device=device)
+    x_rows = x.uncompress_rows()
+    with paused(), aside():
+        rows.fill_(-1)
+        columns.fill_(-1)
+        if kept:
+            old.uncompress_rows(rows[:kept])
+            copy(columns, old.columns, count=kept)
+        arguments = (x_rows, x.offsets, x.columns, y.offsets, row_ends(y), y.columns, kept, *_rows_of(old), room, before, rows, columns)
+        _NEW_MEETINGS.run(x.nnz, *arguments, writing=False)
+        if x.nnz:
+            array_scan(before, before, inclusive=True)
+        _NEW_MEETINGS.run(x.nnz, *arguments, writing=True)
+    return rows, columns, kept + room

@@ -11,7 +11,7 @@ from warp._src.sparse.block_kernels import BlockKernel, block_words
 from warp._src.sparse.copies import bsr_assign, bsr_copy
 from warp._src.sparse.expressions import take
 from warp._src.sparse.making import SAME_PLACE, SEARCHED, bsr_zeros
-from warp._src.sparse.matrix import BsrMatrix, ensure_room, row_ends, snapshot
+from warp._src.sparse.matrix import BsrMatrix, ensure_room, is_captured, row_ends, snapshot
 from warp._src.sparse.topology import Pairs, WorkArrays, set_topology, topology_of
 from warp._src.values import types
 
@@ -114,7 +114,7 @@ def bsr_axpy(
     elif not isinstance(y, BsrMatrix):
         raise TypeError(f"bsr_axpy: y must be a BsrMatrix, got {type(y).__name__}")
     if x.shape != y.shape:
-        raise ValueError(f"Matrices must have the same shape, got {x.shape} and {y.shape}")
+        raise ValueError(f"Matrices must have the same number of rows and columns, got {x.shape} and {y.shape}")
     if x.device != y.device:
         raise ValueError(f"bsr_axpy: x lies on {x.device}, y on {y.device}")
     if x is y:
@@ -129,6 +129,9 @@ def bsr_axpy(
         return y
     if alpha == 0 and y.row_counts is None:
         return bsr_scale(y, beta)
+    for one in (x, y):
+        if not one.device.is_cuda and not is_captured(one):
+            one.nnz_sync()  # or bounds would grow with every sum
     old = snapshot(y)
     needs = bool(x.requires_grad or y.requires_grad)
     candidates = _both(x, old, work_arrays or WorkArrays())
