@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import zeros
-from warp._src.optim.linear_state import LinearSolverState, flat
+from warp._src.optim.linear_state import BEGIN, LinearSolverState, checked_restart, flat
 from warp._src.sparse.block_kernels import BlockKernel
 from warp._src.values import types
 
@@ -21,10 +21,11 @@ _SUBTRACT = BlockKernel(
     "i",
     """
 b = {batch}
-total = {W}(basis[count, i])
-for k in range(count):
-    total -= parts[k, b] * {W}(basis[k, i])
-basis[count, i] = {S}(total)
+if b >= 0:
+    total = {W}(basis[count, i])
+    for k in range(count):
+        total -= parts[k, b] * {W}(basis[k, i])
+    basis[count, i] = {S}(total)
 """,
     False,
 )
@@ -34,10 +35,11 @@ _NORMALIZE = BlockKernel(
     "i",
     """
 b = {batch}
-if squares[b] > {W}(0):
-    basis[at, i] = {S}({W}(basis[at, i]) / wp.sqrt(squares[b]))
-else:
-    basis[at, i] = {S}(0)
+number = {W}(0)
+if b >= 0:
+    if squares[b] > {W}(0):
+        number = {W}(basis[at, i]) / wp.sqrt(squares[b])
+basis[at, i] = {S}(number)
 """,
     False,
 )
@@ -114,8 +116,9 @@ _COMBINE = BlockKernel(
     """
 b = {batch}
 total = {W}(0)
-for k in range(used[b]):
-    total += y[b, k] * {W}(basis[k, i])
+if b >= 0:
+    for k in range(used[b]):
+        total += y[b, k] * {W}(basis[k, i])
 sum[i] = {S}(total)
 """,
     False,
@@ -125,8 +128,10 @@ _ADD = BlockKernel(
     "x: wp.array(dtype={S}), change: wp.array(dtype={S}), used: {ints}, batches: {ints}, active: {ints}",
     "i",
     """
-if used[{batch}] > 0:
-    x[i] = {S}({W}(x[i]) + {W}(change[i]))
+b = {batch}
+if b >= 0:
+    if used[b] > 0:
+        x[i] = {S}({W}(x[i]) + {W}(change[i]))
 """,
     False,
 )
@@ -153,9 +158,7 @@ class GMRES(LinearSolverState):
         use_cuda_graph: bool = True,
         is_left_preconditioner: bool = False,
     ) -> None:
-        if int(restart) < 1:
-            raise ValueError(f"restart must be at least 1, got {restart}")
-        self._left, self._given_restart = is_left_preconditioner, int(restart)
+        self._left, self._given_restart = is_left_preconditioner, checked_restart(restart)
         super().__init__(A, b, x, tol, atol, maxiter, M, callback, check_every, use_cuda_graph)
 
     def _allocate(self) -> None:
@@ -200,7 +203,7 @@ class GMRES(LinearSolverState):
             self._n, flat(self._working_x), flat(change), self._used, self._batches, self._active, **kernel_words
         )
         self._true_residual()
-        self._advance(0)
+        self._advance(0, BEGIN)
 
     def _extend(self, at: int, left: bool) -> None:
         """A further vector of the basis, and what it does to the residual."""

@@ -89,6 +89,8 @@ class LinearOperator:
         batch_offsets: array | None = None,
         max_batch_length: int | None = None,
     ) -> None:
+        if batch_offsets is None and max_batch_length is not None:
+            raise ValueError("max_batch_length requires batch_offsets")
         if batch_offsets is not None:
             integers = isinstance(batch_offsets, array) and batch_offsets._element.name == "int32" and batch_offsets.ndim == 1
             if not integers or batch_offsets.shape[0] < 2:

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import copy
-from warp._src.optim.linear_state import LinearSolverState, flat
+from warp._src.optim.linear_state import GOES, REFRESH, LinearSolverState, checked_restart, flat
 from warp._src.sparse.block_kernels import BlockKernel
 
 _END = " batches: {ints}, active: {ints}"
@@ -23,8 +23,7 @@ def _kernel(name: str, params: str, body: str) -> BlockKernel:
     for one in params.split(","):
         label, kind = one.split(":")
         typed.append(f"{label.strip()}: {_V if kind.strip() == 'v' else _W}")
-    head = "b = {batch}\ngoes = active[b] > 0\n"
-    return BlockKernel(name, ", ".join(typed) + "," + _END, "i", head + body.strip("\n"), False)
+    return BlockKernel(name, ", ".join(typed) + "," + _END, "i", GOES + body.strip("\n"), False)
 
 
 # Written out: along = p, image = A p.
@@ -68,9 +67,7 @@ class _Restartable(LinearSolverState):
         *,
         restart: int | None = None,
     ) -> None:
-        if restart is not None and int(restart) < 1:
-            raise ValueError(f"restart must be at least 1, got {restart}")
-        self._restart = None if restart is None else int(restart)
+        self._restart = None if restart is None else checked_restart(restart)
         super().__init__(A, b, x, tol, atol, maxiter, M, callback, check_every, use_cuda_graph)
         if self._restart is not None:
             self._restart = self._cycle_length = min(self._restart, self._maxiter)
@@ -78,10 +75,13 @@ class _Restartable(LinearSolverState):
     def _cycle(self) -> None:
         if self._restart is None:
             self._iterate()
+            self._advance()
             return
-        self._begin_directions()
         for _ in range(self._restart):
             self._iterate()
+            self._advance(0, REFRESH)
+        self._begin_directions()  # by the true residual, which decides
+        self._advance(self._restart)
 
     def _iterate(self) -> None:
         raise NotImplementedError
@@ -127,7 +127,6 @@ class CG(_Restartable):
         self._squares(z, self._rz_next)
         self._launch(_TURN, p, flat(z), self._rz_next, self._rz)
         _KEEP.run(self._batch_count, self._rz, self._rz_next, W=self._words["W"])
-        self._advance()
 
 
 _STEP_WITH = _kernel(
@@ -192,7 +191,6 @@ class CR(_Restartable):
         self._dot(z, z_image, self._top_next)
         self._launch(_TURN_BOTH, p, z, image, z_image, self._top_next, self._top)
         _KEEP.run(self._batch_count, self._top, self._top_next, W=self._words["W"])
-        self._advance()
 
 
 _HALF_STEP = _kernel(
@@ -249,6 +247,8 @@ class BiCGSTAB(LinearSolverState):
     ) -> None:
         self._left = is_left_preconditioner
         super().__init__(A, b, x, tol, atol, maxiter, M, callback, check_every, use_cuda_graph)
+
+    _fixed_preconditioning = True
 
     def _allocate(self) -> None:
         self._r, self._r0, self._p, self._v, self._t = (self._vector() for _ in range(5))

@@ -8,6 +8,7 @@ iteration asks the host for anything; the host looks every few of them whether o
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, Callable
 
 import numpy as np
@@ -65,17 +66,15 @@ limits[b] = limit * limit
 """,
     False,
 )
-# counts: iterations done, iterations allowed, whether one of the batches goes on.
+# counts: iterations done, iterations allowed. mode: 0 only finds out which batches go on, 1 counts iterations as well and says
+# whether another is needed, 2 begins.
 _ADVANCE = BlockKernel(
     "solver_advance",
-    "residuals: wp.array(dtype={W}), limits: wp.array(dtype={W}), active: {ints}, counts: {ints}, goes_on: {ints}, step: int",
+    "residuals: wp.array(dtype={W}), limits: wp.array(dtype={W}), active: {ints}, counts: {ints}, goes_on: {ints}, mode: int, step: int",
     "one",
     """
-if counts[1] > counts[0] or step == 0:
-    some = int(0)
-    for b in range(active.shape[0]):
-        some = wp.max(some, active[b])
-    if some > 0:
+if mode == 2 or goes_on[0] > 0:
+    if mode == 1:
         counts[0] = counts[0] + step
     left = int(0)
     for b in range(active.shape[0]):
@@ -84,15 +83,36 @@ if counts[1] > counts[0] or step == 0:
             go = 1
         active[b] = go
         left = wp.max(left, go)
-    goes_on[0] = left
+    if mode > 0:
+        goes_on[0] = left
 """,
     False,
 )
+REFRESH, COUNT, BEGIN = 0, 1, 2
+
 _BATCHES = BlockKernel(
     "solver_batch_of", "offsets: {ints}, count: int, batches: {ints}", "i", "batches[i] = bsr_row_index(offsets, count, i)", False
 )
 
 _TOLERANCES = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-12}
+
+
+# How kernels over numbers begin: the number's batch, -1 behind all of them, and whether that goes on.
+GOES = """b = {batch}
+goes = bool(False)
+if b >= 0:
+    goes = active[b] > 0
+"""
+
+
+def checked_restart(restart: Any) -> int:
+    """After how many iterations to begin anew."""
+    if isinstance(restart, bool):
+        raise TypeError("restart must be an integer, got bool")
+    count = operator.index(restart)
+    if count < 1:
+        raise ValueError(f"restart must be at least 1, got {restart}")
+    return count
 
 
 def flat(vector: array) -> array:
@@ -143,7 +163,7 @@ class LinearSolverState:
         self._tol = default if tol is None and atol is None else atol if tol is None else tol
         self._atol = self._tol if atol is None else atol
         self._n = flat(b if b.is_contiguous else b.contiguous()).shape[0]
-        self._maxiter = int(maxiter) if maxiter else self._n
+        self._maxiter = math.ceil(maxiter) if maxiter else self._n
         self._callback, self._check_every, self._use_graph = callback, int(check_every), use_cuda_graph
         self._device = b.device
         self._graph: Any = None
@@ -195,8 +215,8 @@ class LinearSolverState:
             self._offsets, longest = offsets, self._A.max_batch_length
             if not self._captured():
                 given = offsets.numpy()
-                if given[0] != 0 or given[-1] != self._n or (np.diff(given) < 0).any():
-                    raise ValueError(f"batch_offsets must go up from 0 to the {self._n} numbers of b, got {given}")
+                if given[0] != 0 or given[-1] > self._n or (np.diff(given) < 0).any():
+                    raise ValueError(f"batch_offsets must go up from 0 to at most the {self._n} numbers of b, got {given}")
                 longest = int(np.diff(given).max()) if longest is None else longest
             self._batches = empty(self._n, dtype=types.int32, device=self._device)
             _BATCHES.run(self._n, offsets, self._batch_count, self._batches)
@@ -254,9 +274,9 @@ class LinearSolverState:
         """One thread for each number; scalars of its batch are at `{batch}`."""
         kernel.run(self._n, *arguments, self._batches, self._active, batch=self._batch, **self._words)
 
-    def _advance(self, step: int = 1) -> None:
+    def _advance(self, step: int = 1, mode: int = COUNT) -> None:
         """Counts iterations, and finds out which batches go on."""
-        arguments = (self._residuals, self._limits, self._active, self._counts, self._goes_on, step)
+        arguments = (self._residuals, self._limits, self._active, self._counts, self._goes_on, mode, step)
         _ADVANCE.run(1, *arguments, W=self._words["W"])
 
     # -- the loop
@@ -268,22 +288,38 @@ class LinearSolverState:
         the squares of the residuals and the squares of the tolerances, one for each batch.
         """
         if any(one is not None for one in (A, b, x, M)):
-            before = (self._n, self._b._element, self._A.batch_count)
-            changed = self._A, self._M, self._b, self._x
-            self._A = self._A if A is None else aslinearoperator(A, self._A.batch_offsets if not isinstance(A, LinearOperator) else None)
-            self._M = self._M if M is None else aslinearoperator(M)
-            self._b, self._x = self._b if b is None else b, self._x if x is None else x
-            try:
-                self._check()
-                now = flat(self._b if self._b.is_contiguous else self._b.contiguous()).shape[0]
-                if (now, self._b._element, self._A.batch_count) != before:
-                    raise ValueError(f"the solver was made for {before[0]} numbers of {before[1].name}; make another one")
-            except ValueError:
-                self._A, self._M, self._b, self._x = changed
-                raise
-            self._graph = None
+            self._take(A, b, x, M)
         with paused(), aside():
             return self._solve()
+
+    def _take(self, A: Any, b: array | None, x: array | None, M: Any) -> None:
+        """Takes other arguments, if they fit the memory that there is."""
+        before = self._A, self._M, self._b, self._x
+        old, preconditioned = self._A, self._M is not None
+        if A is not None and not isinstance(A, LinearOperator):
+            A = aslinearoperator(A, old.batch_offsets, old.max_batch_length)
+        self._A, self._M = A or old, self._M if M is None else aslinearoperator(M)
+        self._b, self._x = self._b if b is None else b, self._x if x is None else x
+        try:
+            self._check()
+            size = self._b.shape, self._b._element
+            if size != (before[2].shape, before[2]._element):
+                raise ValueError(f"the solver was made for {before[2].shape} of {before[2]._element.name}; make another one")
+            if (self._A.batch_offsets is None, self._A.batch_count) != (old.batch_offsets is None, old.batch_count):
+                raise ValueError("the solver was made for other batch_offsets; make another one")
+            if self._A.max_batch_length != old.max_batch_length:
+                raise ValueError("the solver was made for another max_batch_length; make another one")
+            if preconditioned != (self._M is not None) and self._fixed_preconditioning:
+                raise ValueError("the solver was made " + ("with" if preconditioned else "without") + " a preconditioner M")
+        except ValueError:
+            self._A, self._M, self._b, self._x = before
+            raise
+        self._set_batches()
+        self._graph = None
+        if preconditioned != (self._M is not None):
+            self._allocate()
+
+    _fixed_preconditioning = False  # whether a solver that was made without a preconditioner stays so
 
     def _solve(self) -> Any:
         given_b, given_x = self._b, self._x
@@ -296,7 +332,7 @@ class LinearSolverState:
             self._dot(b, b, self._residuals)
             _BEGIN.run(self._batch_count, self._residuals, self._tol, self._atol, self._limits, W=self._words["W"])
             self._start()
-            self._advance(0)
+            self._advance(0, BEGIN)
             if self._check_every == 0 or self._captured():
                 self._loop_on_device()
                 result: Any = (self._counts[:1], self._residuals, self._limits)
