@@ -67,12 +67,12 @@ ON_ALL_DEVICES = ("cuda/test_texture.py",)
 # Failures for want of what is not here yet: such names are missing.
 _LATER_NAMES = (
     r"(?:\w+\.)?(?:(?:from|to)_dlpack|dlpack|from_torch|to_torch|from_jax|to_jax"
-    r"|fabricarray\w*|indexedfabricarray\w*|sim|fem|sparse|optim|render)"
+    r"|fabricarray\w*|indexedfabricarray\w*|sim|fem|render)"
 )
 LATER = (
     rf"NeedsLater|(?:attribute|there is no) '{_LATER_NAMES}'|`{_LATER_NAMES}` is not an attribute"
-    r"|(?:cannot import name '\w+' from|module) 'warp\.(?:sim|fem|sparse|optim|render)\b"
-    r"|No module named 'warp\.(?:sim|fem|sparse|optim|render|jax\w*|torch|paddle)\b"
+    r"|(?:cannot import name '\w+' from|module) 'warp\.(?:sim|fem|render)\b"
+    r"|No module named 'warp\.(?:sim|fem|render|jax\w*|torch|paddle)\b"
 )
 
 # Tests of parts that only the other implementation has: names with an underscore, and classes of its code generator.

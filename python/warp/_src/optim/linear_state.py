@@ -94,6 +94,8 @@ _BATCHES = BlockKernel(
     "solver_batch_of", "offsets: {ints}, count: int, batches: {ints}", "i", "batches[i] = bsr_row_index(offsets, count, i)", False
 )
 
+_CLEAR_TAIL = BlockKernel("solver_clear_tail", "r: wp.array(dtype={S}), batches: {ints}", "i", "if batches[i] < 0:\n    r[i] = {S}(0)", False)  # fmt: skip
+
 _TOLERANCES = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-12}
 
 
@@ -247,7 +249,7 @@ class LinearSolverState:
     def _dots(self, xs: array, y: array, out: array) -> None:
         """Inner products of the rows of `xs` with y, batch by batch."""
         rows = xs.shape[0]
-        if self._batch_count == 1 and rows == 1 and self._words["S"] == self._words["W"]:
+        if self._A.batch_offsets is None and rows == 1 and self._words["S"] == self._words["W"]:
             array_inner(xs[0], y, out=out[0])
             return
         parts = empty((rows, self._batch_count, self._threads), dtype=self._wide, device=self._device)
@@ -267,8 +269,10 @@ class LinearSolverState:
         return z
 
     def _residual(self, r: array) -> None:
-        """r = b - A x"""
+        """r = b - A x; 0 behind all batches, so that nothing there is looked for."""
         self._A.matvec(self._working_x, self._b, r, -1.0, 1.0)
+        if self._A.batch_offsets is not None:
+            _CLEAR_TAIL.run(self._n, flat(r), self._batches, S=self._words["S"])
 
     def _launch(self, kernel: BlockKernel, *arguments: Any) -> None:
         """One thread for each number; scalars of its batch are at `{batch}`."""
@@ -388,7 +392,9 @@ class LinearSolverState:
     def _loop_on_host(self) -> tuple[int, float, float]:
         cycles = max(1, self._check_every // self._cycle_length)
         state = self._look()
-        while self._goes_on.numpy()[0]:
+        for _ in range(-(-self._maxiter // (cycles * self._cycle_length)) + 1):
+            if not self._goes_on.numpy()[0]:
+                break
             if self._device.is_cuda and self._use_graph:
                 self._run_graph(cycles)
             else:
