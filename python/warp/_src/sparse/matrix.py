@@ -35,14 +35,11 @@ SCALARS = tuple(
 _ROW_ENDS = BlockKernel("bsr_row_ends", "offsets: {ints}, counts: {ints}, ends: {ints}", "row", "ends[row] = offsets[row] + counts[row]", False)  # fmt: skip
 _BLOCK_ROWS = BlockKernel(
     "bsr_block_rows",
-    "offsets: {ints}, ends: {ints}, row_count: int, rows: {ints}",
-    "b",
+    "offsets: {ints}, ends: {ints}, rows: {ints}",
+    "row",
     """
-row = bsr_row_index(offsets, row_count, b)
-if row >= 0:
-    if b >= ends[row]:
-        row = -1
-rows[b] = row
+for b in range(offsets[row], wp.min(ends[row], rows.shape[0])):
+    rows[b] = row
 """,
     False,
 )
@@ -143,7 +140,9 @@ class BsrMatrix:
             raise TypeError("uncompress_rows: out must be an int32 array of one dimension")
         elif out.shape[0] < self.nnz:
             raise ValueError(f"uncompress_rows: out must have room for {self.nnz} rows, got {out.shape[0]}")
-        _BLOCK_ROWS.run(out.shape[0], self.offsets, row_ends(self), self.nrow, out)
+        with paused():
+            out.fill_(-1)
+        _BLOCK_ROWS.run(self.nrow, self.offsets, row_ends(self), out)
         return out
 
     def nnz_sync(self) -> int:
