@@ -143,82 +143,56 @@ def _copied(x: array, buffer: array | None) -> array:
 
 # ---- products of matrices --------------------------------------------------------------------------------------------
 
-_COUNT_MEETINGS = BlockKernel(
-    "bsr_count_meetings",
-    "rows: {ints}, columns: {ints}, y_starts: {ints}, y_ends: {ints}, counts: {ints}",
-    "b",
-    """
-count = int(0)
-if rows[b] >= 0:
-    count = y_ends[columns[b]] - y_starts[columns[b]]
-counts[b] = count
-""",
-    False,
-)
-# Candidates of a product: first the blocks that z keeps, then all meetings of blocks of x and y. `before[b]` counts the
-# meetings of the blocks up to and with b.
-_MEETINGS = BlockKernel(
-    "bsr_meetings",
-    "kept: int, z_rows: {ints}, z_columns: {ints}, count: int, before: {ints}, x_rows: {ints}, x_columns: {ints},"
-    " y_starts: {ints}, y_columns: {ints}, rows: {ints}, columns: {ints}",
-    "c",
-    """
-row = int(-1)
-col = int(-1)
-if c < kept:
-    row = z_rows[c]
-    col = z_columns[c]
-elif count > 0:
-    meeting = c - kept
-    if meeting < before[count - 1]:
-        low = int(0)
-        high = count - 1
-        while low < high:
-            mid = low + (high - low) // 2
-            if before[mid] > meeting:
-                high = mid
-            else:
-                low = mid + 1
-        past = int(0)
-        if low > 0:
-            past = before[low - 1]
-        row = x_rows[low]
-        col = y_columns[y_starts[x_columns[low]] + meeting - past]
-rows[c] = row
-columns[c] = col
-""",
-    False,
-)
+# A thread takes {N} neighbouring columns of a block, one sum for each, so that a search serves all of them. What is done for
+# each of them stands in lines of its own, which are put in place of their names.
+_PRODUCT_LINES = {
+    "begin": "t{q} = {W}(0)",
+    "add": "t{q} += factor * {W}(y[met, m, {j}])",
+    "finish": "t{q} = alpha * t{q}",
+    "keep": "t{q} += beta * {W}(old[before, i, {j}])",
+    "store": "z[b, i, {j}] = {S}(t{q})",
+}
 _PRODUCT = BlockKernel(
     "bsr_product",
     "rows: {ints}, columns: {ints}, x_starts: {ints}, x_ends: {ints}, x_columns: {ints}, x: wp.array3d(dtype={S}),"
     " y_starts: {ints}, y_ends: {ints}, y_columns: {ints}, y: wp.array3d(dtype={S}), alpha: {W}, old: wp.array3d(dtype={S}),"
     " old_starts: {ints}, old_ends: {ints}, old_columns: {ints}, beta: {W}, z: wp.array3d(dtype={S})",
-    "b, i, j",
+    "b, i, g",
     """
+j = g * {N}
 row = rows[b]
-total = {W}(0)
+{begin}
 if row >= 0:
     col = columns[b]
     for k in range(x_starts[row], x_ends[row]):
         met = block_between(col, y_starts[x_columns[k]], y_ends[x_columns[k]], y_columns)
         if met >= 0:
             for m in range({M}):
-                total += {W}(x[k, i, m]) * {W}(y[met, m, j])
-    total = alpha * total
+                factor = {W}(x[k, i, m])
+                {add}
+    {finish}
     if {keeps}:
         before = block_between(col, old_starts[row], old_ends[row], old_columns)
         if before >= 0:
-            total += beta * {W}(old[before, i, j])
-z[b, i, j] = {S}(total)
+            {keep}
+{store}
 """,
 )
 
 
-# The same without meetings that fall on a block that z keeps, or where an earlier block of the row has been: what counts for
-# max_new_nnz. A thread takes the meetings of a block of x, and counts them or writes them down.
-_NEW_MEETINGS = BlockKernel(
-    "bsr_new_meetings",
+def _product_words(words: dict[str, str], columns: int) -> tuple[int, dict[str, str]]:
+    """How many threads share a row of a block, and the lines of each."""
+    each = next(n for n in (4, 3, 2, 1) if columns % n == 0)
+    lines = {}
+    for name, line in _PRODUCT_LINES.items():
+        lines[name] = "; ".join(line.format(q=q, j=f"j + {q}", S=words["S"], W=words["W"]) for q in range(each))
+    return columns // each, {**lines, "N": str(each), "S": words["S"], "W": words["W"]}
+
+
+# A thread takes the meetings of a block of x with blocks of y, and counts them or writes them down. Where only `new` ones count
+# (for max_new_nnz), those are left out that fall on a block that z keeps, or where an earlier block of the row has been.
+_MEETINGS = BlockKernel(
+    "bsr_meetings",
     "x_rows: {ints}, x_starts: {ints}, x_columns: {ints}, y_starts: {ints}, y_ends: {ints}, y_columns: {ints}, kept: int,"
     " z_starts: {ints}, z_ends: {ints}, z_columns: {ints}, room: int, before: {ints}, rows: {ints}, columns: {ints}",
     "b",
@@ -231,12 +205,13 @@ if row >= 0:
     for k in range(y_starts[x_columns[b]], y_ends[x_columns[b]]):
         col = y_columns[k]
         known = int(-1)
-        if kept > 0:
+        if {new} and kept > 0:
             known = block_between(col, z_starts[row], z_ends[row], z_columns)
-        earlier = x_starts[row]
-        while known < 0 and earlier < b:
-            known = block_between(col, y_starts[x_columns[earlier]], y_ends[x_columns[earlier]], y_columns)
-            earlier += 1
+        if {new}:
+            earlier = x_starts[row]
+            while known < 0 and earlier < b:
+                known = block_between(col, y_starts[x_columns[earlier]], y_ends[x_columns[earlier]], y_columns)
+                earlier += 1
         if known < 0:
             if {writing} and place < room:
                 rows[kept + place] = row
@@ -314,12 +289,12 @@ def bsr_mm(
         candidates = _product_candidates(x, y, old, keeps, work_arrays or WorkArrays(), max_new_nnz)
         set_topology(z, candidates, (x.nrow, y.ncol), policy == "padded", needs, work_arrays)
         z_rows = z.uncompress_rows()
-    words = block_words(z.values._element.scalar, z.block_shape)
+    shared, words = _product_words(block_words(z.values._element.scalar, z.block_shape), z.block_shape[1])
     _PRODUCT.follow(
-        (z.nnz, *z.block_shape), z_rows, z.columns, x.offsets, row_ends(x), x.columns, x.scalar_values,
+        (z.nnz, z.block_shape[0], shared), z_rows, z.columns, x.offsets, row_ends(x), x.columns, x.scalar_values,
         y.offsets, row_ends(y), y.columns, y.scalar_values, alpha,
         (old if keeps else x).scalar_values, *(_rows_of(old) if keeps else _rows_of(x)), beta, z.scalar_values,
-        S=words["S"], W=words["W"], M=x.block_shape[1], keeps=keeps,
+        M=x.block_shape[1], keeps=keeps, **words,
     )  # fmt: skip
     return z
 
@@ -354,49 +329,28 @@ def _check_product(x: Any, y: Any, z: Any) -> None:
 def _product_candidates(
     x: Any, y: Any, old: Any, keeps: bool, work: WorkArrays, bound: int | None
 ) -> tuple[array, array, int]:
-    """Rows and columns of all meetings of blocks, behind those that z keeps."""
-    if bound is not None:
-        return _new_candidates(x, y, old, keeps, work, int(bound))
-    device, count = x.device, x.nnz
-    x_rows = x.uncompress_rows()
-    y_ends = row_ends(y)
-    before = work.take("meetings", count, types.int32, device)
+    """Rows and columns of the blocks that z keeps, and behind them those of meetings of blocks of x and y: of all, or with a bound
+    of new ones, for which the host is not asked."""
+    if bound is not None and bound < 0:
+        raise ValueError(f"bsr_mm: max_new_nnz must not be negative, got {bound}")
+    if bound is None and is_captured(x):
+        raise RuntimeError("bsr_mm: a graph that captures a product needs max_new_nnz, reuse_topology or a mask")
+    device, kept, new = x.device, old.nnz if keeps else 0, bound is not None
+    before = empty(x.nnz, dtype=types.int32, device=device)
+    given = (x.uncompress_rows(), x.offsets, x.columns, y.offsets, row_ends(y), y.columns, kept, *_rows_of(old))
     with paused(), aside():
-        if count:
-            _COUNT_MEETINGS.run(count, x_rows, x.columns, y.offsets, y_ends, before)
-            array_scan(before[:count], before[:count], inclusive=True)
-        if is_captured(x):
-            raise RuntimeError("bsr_mm: a graph that captures a product needs max_new_nnz, reuse_topology or a mask")
-        bound = int(before[count - 1 : count].numpy()[0]) if count else 0
-        kept = old.nnz if keeps else 0
-        z_rows = old.uncompress_rows() if keeps else x_rows
+        _MEETINGS.run(x.nnz, *given, 0, before, before, before, writing=False, new=new)
+        if x.nnz:
+            array_scan(before, before, inclusive=True)
+        if bound is None:
+            bound = int(before[x.nnz - 1 : x.nnz].numpy()[0]) if x.nnz else 0
         rows = work.take("rows", kept + bound, types.int32, device)
         columns = work.take("row_columns", kept + bound, types.int32, device)
-        _MEETINGS.run(
-            kept + bound, kept, z_rows, old.columns if keeps else x.columns, count, before, x_rows, x.columns, y.offsets,
-            y.columns, rows, columns,
-        )  # fmt: skip
-    return rows, columns, kept + bound
-
-
-def _new_candidates(x: Any, y: Any, old: Any, keeps: bool, work: WorkArrays, room: int) -> tuple[array, array, int]:
-    """The same with room for so many new blocks; the host is not asked."""
-    if room < 0:
-        raise ValueError(f"bsr_mm: max_new_nnz must not be negative, got {room}")
-    device, kept = x.device, old.nnz if keeps else 0
-    rows = work.take("rows", kept + room, types.int32, device)
-    columns = work.take("row_columns", kept + room, types.int32, device)
-    before = empty(x.nnz, dtype=types.int32, device=device)
-    x_rows = x.uncompress_rows()
-    with paused(), aside():
-        rows.fill_(-1)
-        columns.fill_(-1)
+        if new:
+            rows.fill_(-1)
+            columns.fill_(-1)
         if kept:
             old.uncompress_rows(rows[:kept])
             copy(columns, old.columns, count=kept)
-        arguments = (x_rows, x.offsets, x.columns, y.offsets, row_ends(y), y.columns, kept, *_rows_of(old), room, before, rows, columns)
-        _NEW_MEETINGS.run(x.nnz, *arguments, writing=False)
-        if x.nnz:
-            array_scan(before, before, inclusive=True)
-        _NEW_MEETINGS.run(x.nnz, *arguments, writing=True)
-    return rows, columns, kept + room
+        _MEETINGS.run(x.nnz, *given, bound, before, rows, columns, writing=True, new=new)
+    return rows, columns, kept + bound
