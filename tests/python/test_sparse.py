@@ -71,6 +71,23 @@ def test_values_in_three_dimensions_are_blocks():
     np.testing.assert_array_equal(dense(into), dense(made))
 
 
+@pytest.mark.parametrize("kind", [float, wp.types.matrix((2, 3), float)], ids=["float", "2x3"])
+def test_arrays_with_strides(kind):
+    rows, cols, values, (r, c, blocks) = triplets(4, 5, 20, kind, 21)
+    made = sp.bsr_from_triplets(4, 5, rows[::2], cols[1::2], values[::2])
+    want = dense_of(4, 5, (r[::2], c[1::2], blocks[::2]))
+    np.testing.assert_allclose(dense(made), want, atol=1e-6)
+    room = wp.zeros(2 * made.values.shape[0], dtype=made.dtype)[::2]
+    room.assign(made.values)
+    made.values = room
+    np.testing.assert_allclose(dense(made), want, atol=1e-6)
+    np.testing.assert_allclose(dense(made.transpose()), want.T, atol=1e-6)
+    sp.bsr_set_from_triplets(made, rows[::2], cols[1::2], values[::2])
+    np.testing.assert_allclose(dense(made), want, atol=1e-6)
+    x = wp.array(np.arange(want.shape[1]), dtype=float)
+    np.testing.assert_allclose(sp.bsr_mv(made, x).numpy().reshape(-1), want @ x.numpy(), atol=1e-5)
+
+
 def test_a_mask_keeps_the_blocks():
     made, _ = random_matrix(3, 3, 0, float, 0)
     sp.bsr_set_from_triplets(made, ints(0, 0, 2), ints(0, 1, 2), floats(1, 1, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from warp._src.algorithms.array_algorithms import array_scan
+from warp._src.algorithms.device_kernels import as_scalars
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import empty, zeros
 from warp._src.arrays.listeners import paused
@@ -51,19 +52,22 @@ live[n] = row
 _GATHER = BlockKernel(
     "bsr_gather",
     "rows: {ints}, columns: {ints}, pair_offsets: {ints}, pair_columns: {ints}, runs: {ints}, order: {ints},"
-    " source: wp.array3d(dtype={S}), values: wp.array3d(dtype={S})",
-    "b, i, j",
+    " source: {array}, values: {array}",
+    "{threads}",
     """
+{block}
 total = {W}(0)
 row = rows[b]
 if row >= 0:
     u = {pair}
     if u >= 0:
         first = runs[u]
-        total = {W}(source[order[first], {at}])
+        c = order[first]
+        total = {W}(source[{at}])
         for k in range(first + 1, runs[u + 1]):
-            total += {W}(source[order[k], {at}])
-values[b, i, j] = {S}(total)
+            c = order[k]
+            total += {W}(source[{at}])
+values[{threads}] = {S}(total)
 """,
 )
 SAME_PLACE = "b"
@@ -72,13 +76,20 @@ SEARCHED = "block_between(columns[b], pair_offsets[row], pair_offsets[row + 1], 
 
 def gather(dest: Any, pairs: Pairs, source: array, searched: bool, transposed: bool = False) -> None:
     """Adds up what falls on each block, and lets tapes know."""
-    room = dest.nnz
-    rows = dest.uncompress_rows()
-    words = block_words(dest.values._element.scalar, dest.block_shape)
+    shape, values = dest.block_shape, dest.values
+    words = block_words(values._element.scalar, shape)
+    packed = all(one.is_contiguous and one.size * dest.block_size < 2**31 for one in (source, values))
+    if packed:  # by one index, which takes fewer steps
+        size, dim = dest.block_size, (dest.nnz * dest.block_size,)
+        arrays = as_scalars(source), as_scalars(values)
+        element = f"n % {size}" if not transposed else f"n % {shape[1]} * {shape[0]} + n % {size} // {shape[1]}"
+        text = {"array": f"wp.array(dtype={words['S']})", "threads": "n", "block": f"b = n // {size}", "at": f"c * {size} + {element}"}
+    else:
+        dim, arrays = (dest.nnz, *shape), (source, dest.scalar_values)  # type: ignore[assignment]
+        text = {"array": f"wp.array3d(dtype={words['S']})", "threads": "b, i, j", "block": "", "at": "c, j, i" if transposed else "c, i, j"}
     _GATHER.follow(
-        (room, *dest.block_shape), rows, dest.columns, pairs.offsets, pairs.columns, pairs.runs, pairs.order, source,
-        dest.scalar_values,
-        S=words["S"], W=words["W"], pair=SEARCHED if searched else SAME_PLACE, at="j, i" if transposed else "i, j",
+        dim, dest.uncompress_rows(), dest.columns, pairs.offsets, pairs.columns, pairs.runs, pairs.order, *arrays,
+        S=words["S"], W=words["W"], pair=SEARCHED if searched else SAME_PLACE, **text,
     )  # fmt: skip
 
 
