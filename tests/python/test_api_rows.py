@@ -151,7 +151,7 @@ def test_rows_for_later_are_told_apart() -> None:
     assert {row.group for row in ROWS if row.later} <= {
         f"later:{part}"
         for part in (
-            *("cuda", "fabric", "internals", "optim", "sparse"),
+            *("cuda", "fabric", "internals"),
         )
     }
 

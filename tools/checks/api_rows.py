@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +82,8 @@ def find(row: Row) -> Any:
     if found is MISSING or row.name == "warp":
         return found
     if row.kind == "module":
+        if inspect.ismodule(getattr(found, last, None)):  # also one that a module only names
+            return getattr(found, last)
         try:
             return importlib.import_module(row.name)
         except ImportError:

@@ -11,8 +11,8 @@ import dataclasses
 
 # In their order: each imports from itself and from those to its left. docs/design/python.md says what they hold.
 ROOMS = (
-    "session", "values", "devices", "arrays", "kernels", "graphs", "gradients", "algorithms", "optim", "geometry",
-    "interop", "api",
+    "session", "values", "devices", "arrays", "kernels", "graphs", "gradients", "algorithms", "sparse", "optim",
+    "geometry", "interop", "api",
 )  # fmt: skip
 
 _GPU = "start-up: only programs that use a GPU need it"

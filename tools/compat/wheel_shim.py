@@ -18,7 +18,7 @@ import pathlib
 import sys
 import types
 
-MISSING = ("warp.sim", "warp.fem", "warp.sparse", "warp.optim", "warp.render")
+MISSING = ("warp.sim", "warp.fem", "warp.render")
 
 
 class Unlike(Exception):

@@ -25,4 +25,4 @@ def members(owner: str, *names: str) -> Callable:
     return calls(*(f"{owner}.{name}" for name in names))
 
 
-from . import allocators, arrays, devices, geometry, gradients, graphs, jax, kernels, library, meshes, optim, paddle, profiling, textures, tiles, torch, utils, values  # noqa: E402,F401
+from . import allocators, arrays, devices, geometry, gradients, graphs, jax, kernels, library, meshes, optim, paddle, profiling, sparse, textures, tiles, torch, utils, values  # noqa: E402,F401

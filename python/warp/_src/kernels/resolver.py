@@ -15,6 +15,7 @@ import weakref
 
 from warp import _weft
 from warp._src.arrays.array import array
+from warp._src.kernels.annotations import annotations_of
 from warp._src.values import types as wt
 from warp._src.values.builtins import BuiltinFunction
 
@@ -160,6 +161,10 @@ def known_annotations(func: typing.Callable) -> dict[str, typing.Any]:
     known: dict[str, typing.Any] = {}
     for name, annotation in func.__annotations__.items():
         if isinstance(annotation, str):
+            if "(" in annotation and name != "return":
+                made = annotations_of(func)[name]  # bsr_matrix_t(float), say: a call that makes a struct
+                if isinstance(made, type) and hasattr(made, "_wp_fields_"):
+                    known[name] = describe(made)
             continue
         if name != "return":
             answer = describe(annotation)

@@ -1,0 +1,1 @@
+"""Sparse matrices of blocks: their layout, how they are made of triplets, sums, products and copies."""
