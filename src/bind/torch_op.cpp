@@ -2,6 +2,7 @@
 // the first array. Everything else gets None for an answer, and is seen to in Python.
 #include "bind/exchange.h"
 #include "bind/python_kernel.h"
+#include "bind/tensor_exchange.h"
 #include "bind/torch_exchange.h"
 #include "support/hot.h"
 
@@ -18,8 +19,10 @@ struct PlainOperator {
   nb::object device, no_tape,
       names;  // of the launch: arguments behind kernel, grid and values, and what they are called
   const interop::DlExchangeTable* table = nullptr;
+  PyGetSetDef* tracked = nullptr;   // what C answers for `requires_grad` with; null: asked by name
   const Type* scalar = nullptr;     // of the result
-  std::vector<std::size_t> arrays;  // among the arguments; the first is what the result is like
+  std::size_t inputs = 0;           // as many arguments as there are
+  std::vector<std::size_t> arrays;  // among them; the first is what the result is like
   std::int32_t rank = 0, grid_rank = 0;
   std::shared_ptr<PythonKernel> asked{};  // what `fills` has answered for,
   bool filled = false;                    // and what
@@ -40,6 +43,13 @@ nb::object attribute(PyObject* object, PyObject* name) {
   nb::object found = nb::steal(PyObject_GetAttr(object, name));
   if (!found.is_valid()) throw nb::python_error();
   return found;
+}
+
+bool is_tracked(const PlainOperator& self, PyObject* tensor) {
+  if (!self.tracked) return attribute(tensor, requires_grad_name).ptr() == Py_True;
+  const nb::object found = nb::steal(self.tracked->get(tensor, self.tracked->closure));
+  if (!found.is_valid()) throw nb::python_error();
+  return found.ptr() == Py_True;
 }
 
 /// Whether torch looks at calls otherwise than by autograd: modes that dispatch, function transforms, forward mode.
@@ -73,12 +83,12 @@ nb::handle device_of(PlainOperator& self, const interop::DlTensor& tensor) {
 }
 
 WEFT_HOT PyObject* run(PlainOperator& self, PyObject* const* given, std::size_t count) {
+  if (count != self.inputs) return nothing();
   bool tracked = false;
   for (const std::size_t at : self.arrays) {
-    if (at >= count) return nothing();
     auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(given[at]));
     if (type != self.tensor_class.ptr() && type != self.parameter_class.ptr()) return nothing();
-    tracked |= attribute(given[at], requires_grad_name).ptr() == Py_True;
+    tracked |= is_tracked(self, given[at]);
   }
   if (torch_watches(self)) return nothing();
   PyObject* const first = given[self.arrays[0]];
@@ -122,8 +132,9 @@ PyObject* entry(PyObject* capsule, PyObject* const* given, Py_ssize_t count) noe
 PyMethodDef method = {"plain_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL,
                       "The result for plain tensors; ... where autograd has to follow; None for what is not usual."};
 
-nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, std::vector<std::size_t> arrays,
-                          std::int32_t rank, std::int32_t grid_rank, const nb::dict& torch) {
+nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, std::size_t inputs,
+                          std::vector<std::size_t> arrays, std::int32_t rank, std::int32_t grid_rank,
+                          const nb::dict& torch) {
   const nb::object tensor_class = torch["tensor_class"];
   const interop::DlExchangeTable* table = exchange_table(reinterpret_cast<PyTypeObject*>(tensor_class.ptr()));
   if (!table || !table->tensor_from_object || arrays.empty()) return nb::none();
@@ -147,7 +158,10 @@ nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, st
   made->no_tape = nb::borrow(Py_False);
   made->names = nb::make_tuple(interned("device"), interned("record_tape"));
   made->table = table;
+  made->tracked = getter_of(tensor_class, requires_grad_name);
+  if (getter_of(made->parameter_class, requires_grad_name) != made->tracked) made->tracked = nullptr;
   made->scalar = scalar.type;
+  made->inputs = inputs;
   made->arrays = std::move(arrays);
   made->rank = rank, made->grid_rank = grid_rank;
   const nb::object capsule = nb::steal(PyCapsule_New(made.get(), kOperatorName, [](PyObject* self) {
@@ -163,8 +177,8 @@ nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, st
 void register_torch_operators(nb::module_& m) {
   requires_grad_name = PyUnicode_InternFromString("requires_grad");
   level_name = PyUnicode_InternFromString("_current_level");
-  m.def("plain_operator", &plain_operator, nb::arg("kernel"), nb::arg("scalar"), nb::arg("arrays"), nb::arg("rank"),
-        nb::arg("grid_rank"), nb::arg("torch"),
+  m.def("plain_operator", &plain_operator, nb::arg("kernel"), nb::arg("scalar"), nb::arg("inputs"), nb::arg("arrays"),
+        nb::arg("rank"), nb::arg("grid_rank"), nb::arg("torch"),
         "A function for the usual call of a kernel as an operator of PyTorch; None where torch is too old for it. See "
         "python/warp/_src/interop/torch_op.py.");
 }

@@ -87,17 +87,18 @@ class TorchOp:
 
     def __call__(self, *arguments: Any, dim: Any = None, shapes: Any = None) -> Any:
         """The results for these inputs: one tensor, or a tuple of them."""
+        compiling = self._is_compiling()
+        if not compiling and self._plain is not None and dim is None and shapes is None:
+            found = self._plain(*arguments)
+            if found is not None:
+                return self._apply(None, *arguments)[0] if found is ... else found
         if len(arguments) != len(self.inputs):
             raise TypeError(
                 f"{self.settled.name} takes {len(self.inputs)} inputs "
                 f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
             )
-        if self._is_compiling():
+        if compiling:
             return self._by_library(arguments, dim, shapes)
-        if self._plain is not None and dim is None and shapes is None:
-            found = self._plain(*arguments)
-            if found is not None:
-                return self._apply(None, *arguments)[0] if found is ... else found
         tracked = False
         tensor_class = self._tensor_class
         for index in self._arrays:
@@ -150,7 +151,9 @@ class TorchOp:
         result = self.pure[0]
         told["fills"] = partial(_fills, self.kernel, result.ndim)  # not a method: C++'s references hide cycles
         scalar = _weft.type_scalar(type_handle(result.dtype).scalar)
-        return _weft.plain_operator(self.kernel, scalar, self._arrays, self._like_rank, result.ndim, told)
+        return _weft.plain_operator(
+            self.kernel, scalar, len(self.inputs), self._arrays, self._like_rank, result.ndim, told
+        )
 
     def _fits(self, arguments: Sequence[Any]) -> bool:
         first = arguments[self._like]  # type: ignore[index]
