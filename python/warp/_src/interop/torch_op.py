@@ -32,8 +32,9 @@ _naming = threading.Lock()
 _libraries: list[Any] = []  # torch forgets operators whose library is gone
 
 
-class TorchOp:
-    """What `wp.torch.op` makes of a kernel: call it with the kernel's inputs."""
+class TorchOp(_weft.QuickCall):
+    """What `wp.torch.op` makes of a kernel: call it with the kernel's inputs. The usual call goes to `_plain`, which is C++'s,
+    before it comes to `__call__` (src/bind/torch_op.cpp)."""
 
     def __init__(self, kernel: Kernel, outputs: int, dim: Any, shapes: Any, in_out: Sequence[str], name: str | None):
         torch = self._torch = torch_module()
@@ -81,6 +82,7 @@ class TorchOp:
         self._tensor_class, self._zeros_like, self._grad_enabled = torch.Tensor, torch.zeros_like, torch.is_grad_enabled
         self._node, self._apply = _make_node(torch, self)
         self._plain = self._plain_call(torch)
+        self._set_plain(self._plain)
         self._library_op = _make_library_op(torch, self)
 
     # ---- calls -----------------------------------------------------------------------------------------------------
@@ -325,6 +327,9 @@ class TorchOp:
         return tuple(m.reshape(r.shape) if p.floats else None for p, m, r in zip(self.results, made, results)) or (
             torch.zeros(0),
         )
+
+
+_weft.call_quickly(TorchOp)
 
 
 def _fills(kernel: Kernel, rank: int) -> bool:
