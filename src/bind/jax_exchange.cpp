@@ -8,15 +8,13 @@ namespace {
 
 PyTypeObject* host_class = nullptr;  // of arrays that JAX has shown on the host
 PyObject* carefully = nullptr;       // Python's from_jax
-PyObject* wait_name;
+PyObject* wait = nullptr;            // its block_until_ready
 
 /// An array over the value once it is there; none where it shows no buffer.
 WEFT_HOT nb::object over_host(PyObject* source) {
   // JAX's buffers wait for the value, too, but keep the interpreter's lock meanwhile, which a function of Python in the awaited
   // program needs.
-  PyObject* const self[] = {source};
-  const nb::object ready =
-      nb::steal(PyObject_VectorcallMethod(wait_name, self, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  const nb::object ready = nb::steal(PyObject_CallOneArg(wait, source));
   if (!ready.is_valid()) throw nb::python_error();
   bool read_only = false;
   std::optional<runtime::Array> made = from_foreign(ready, nullptr, false, read_only);
@@ -46,7 +44,6 @@ PyMethodDef method = {
 }  // namespace
 
 void register_jax_exchange(nb::module_& m) {
-  wait_name = PyUnicode_InternFromString("block_until_ready");
   const nb::str module_name("warp._src.interop.jax_exchange");
   m.attr(method.ml_name) = nb::steal(PyCFunction_NewEx(&method, nullptr, module_name.ptr()));
   m.def(
@@ -55,7 +52,9 @@ void register_jax_exchange(nb::module_& m) {
   m.def(
       "set_jax_array_class",
       [](nb::handle cls) {
-        if (PyType_Check(cls.ptr())) host_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(cls.ptr()));
+        if (host_class || !PyType_Check(cls.ptr())) return;  // a process has one JAX
+        wait = nb::object(cls.attr("block_until_ready")).release().ptr();
+        host_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(cls.ptr()));
       },
       nb::arg("cls"), "The class of JAX's arrays, one of which lay on the host.");
 }
