@@ -1359,8 +1359,8 @@ def jax_callable(func: Callable[..., Any], num_outputs: _b.int = 1, graph_mode: 
         vmap_method: as of `jax_kernel`; the function is called once for each sample.
         output_dims: shape of the outputs, or a dictionary of shapes by name; by itself that of the first array input.
         in_out_argnames: inputs that the function changes.
-        stage_in_argnames: of staged graphs: inputs that are copied to memory of the graph; None: all.
-        stage_out_argnames: of staged graphs: outputs that are copied from there; None: all.
+        stage_in_argnames: of staged graphs: inputs that are copied to memory of the graph; None or none named: all.
+        stage_out_argnames: of staged graphs: outputs that are copied from there; None or none named: all.
         graph_cache_max: how many graphs are kept; None: all.
         module_preload_mode: accepted; kernels are compiled when they are first launched.
         has_side_effect: it does more than fill its outputs.

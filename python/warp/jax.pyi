@@ -18,7 +18,7 @@ def dtype_from_jax(jax_dtype: Any) -> Any:
     """The scalar type of this package for a dtype of JAX (or NumPy)."""
 def dtype_to_jax(warp_dtype: Any) -> Any:
     """JAX's scalar type for a scalar type of this package; of vectors and matrices, that of their components."""
-def from_jax(jax_array: Any, dtype: Any = None) -> array[Any, Any]:
+def from_jax(jax_array: Any, dtype: Any=None) -> array[Any, Any]:
     """An array over the memory of a JAX array, once its value is there.
 
     Args:

@@ -5,7 +5,7 @@
 #include "bind/array_addresses.h"
 #include "bind/array_buffer.h"
 #include "bind/array_makers.h"
-#include "bind/bind.h"
+#include "bind/array_pool.h"
 #include "bind/exchange.h"
 #include "bind/gil.h"
 #include "bind/python_kernel.h"
@@ -73,6 +73,8 @@ WEFT_HOT nb::object instance(nb::handle cls, runtime::Array&& array, bool read_o
       (!PyType_Check(cls.ptr()) ||
        !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), reinterpret_cast<PyTypeObject*>(array_type))))
     throw nb::type_error("not an array class");
+  if (PyObject* const revived = revive_array(cls.ptr(), std::move(array), read_only)) [[likely]]
+    return nb::steal(revived);
   nb::object made = nb::inst_alloc(cls);
   new (nb::inst_ptr<ArrayObject>(made)) ArrayObject{std::move(array), read_only};
   nb::inst_mark_ready(made);
@@ -410,8 +412,8 @@ void copy_elements(const runtime::Array& to, const runtime::Array& from) {
 
 void register_arrays(nb::module_& m) {
   m.def(
-      "set_view_class", [](nb::object cls) { view_class = cls.release().ptr(); }, nb::arg("cls"),
-      "The class of views of arrays.");
+      "set_view_class", [](nb::object cls) { view_class = keep_dead_arrays(std::move(cls), array_type); },
+      nb::arg("cls"), "The class of views of arrays.");
   nb::class_<Memory>(m, "ArrayMemory", "The bytes of an array as a buffer.", nb::type_slots(memory_slots));
   nb::object bases = nb::steal(PyTuple_Pack(2, PyExc_IndexError, PyExc_RuntimeError));
   index_error_type =
@@ -419,7 +421,7 @@ void register_arrays(nb::module_& m) {
   m.attr("ArrayIndexError") = nb::borrow(index_error_type);
 
   nb::class_<ArrayObject> cls(m, "Array", "Memory, shape and strides of an array; warp.array derives from it.",
-                              nb::is_weak_referenceable(), nb::type_slots(array_buffer_slots()));
+                              nb::is_weak_referenceable(), nb::dynamic_attr(), nb::type_slots(array_buffer_slots()));
   array_type = cls.ptr();
   Py_INCREF(array_type);
   cls.def(nb::init<>())

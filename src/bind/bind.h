@@ -69,6 +69,7 @@ void register_hash_grids(nb::module_& m);
 void register_volumes(nb::module_& m);
 void register_textures(nb::module_& m);
 void register_xla_targets(nb::module_& m);
+void register_jax_exchange(nb::module_& m);
 
 /// Raises the Python exception for a failed compile, by the category of its first error.
 [[noreturn]] void raise_compile_error(const DiagnosticSink& sink);

@@ -2,6 +2,7 @@
 #include "bind/exchange.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "bind/foreign_interfaces.h"
@@ -123,6 +124,13 @@ bool find_place(const interop::ForeignMemory& memory, int& place, std::string& w
   return true;
 }
 
+/// Whether there is a CUDA device of this number.
+bool has_device(std::int32_t number) {
+  if (!cuda::System::is_open()) return false;  // who asks more closely opens it
+  cuda::System& system = cuda::System::shared();
+  return number >= 0 && system.available() && number < system.device_count();
+}
+
 /// Drops a Python error that says why an object shows no memory.
 std::string take_error() {
   nb::python_error error;
@@ -176,11 +184,16 @@ WEFT_HOT bool read_table(nb::handle object, const KnownType& type, const Type* e
     return false;
   }
   out.element = element;
+  const std::int32_t device = tensor.device.id;
+  const bool on_cuda = tensor.device.type == interop::kDlCuda && has_device(device);
+  if (on_cuda) tensor.device.type = interop::kDlCpu;  // packed memory is the same everywhere
   if (interop::read_packed(tensor, out.element, out.desc)) [[likely]] {
-    out.place = kOnCpu;
+    out.place = on_cuda ? device : kOnCpu;
+    if (on_cuda) out.provider = type.table;
     out.keep = nb::borrow(object);
     return true;
   }
+  if (on_cuda) tensor.device.type = interop::kDlCuda;
   out.desc = ArrayDesc{};
   interop::ForeignMemory memory;
   if (!interop::read_tensor(tensor, 0, memory, why) || (type.torch && !is_plain_tensor(object, memory, why)) ||
@@ -324,6 +337,29 @@ void drop_reference(void* object) {
   Py_DECREF(static_cast<PyObject*>(object));
 }
 
+/// Memory of one piece, which the next one that is made gets at once: mostly one thing is held and let go after the other.
+template <class T>
+struct SpareMemory {
+  using value_type = T;
+  SpareMemory() = default;
+  template <class U>
+  SpareMemory(const SpareMemory<U>&) {}
+  static std::atomic<void*>& spare() {
+    static constinit std::atomic<void*> one{nullptr};
+    return one;
+  }
+  T* allocate(std::size_t count) {
+    void* const kept = count == 1 ? spare().exchange(nullptr, std::memory_order_acquire) : nullptr;
+    return static_cast<T*>(kept ? kept : ::operator new(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t) {
+    void* none = nullptr;  // all pieces have the same size
+    if (!spare().compare_exchange_strong(none, memory, std::memory_order_release, std::memory_order_relaxed))
+      ::operator delete(memory);
+  }
+  friend bool operator==(const SpareMemory&, const SpareMemory&) { return true; }
+};
+
 }  // namespace
 
 WEFT_HOT runtime::Array wrap_foreign(ForeignArray&& foreign) {
@@ -331,7 +367,7 @@ WEFT_HOT runtime::Array wrap_foreign(ForeignArray&& foreign) {
   memory.data = foreign.desc.data;
   memory.strides = {foreign.desc.strides, std::size_t(foreign.desc.ndim)};
   memory.space = space_of(foreign.place);
-  memory.owner = {static_cast<void*>(foreign.keep.release().ptr()), &drop_reference};
+  memory.owner = {static_cast<void*>(foreign.keep.release().ptr()), &drop_reference, SpareMemory<char>()};
   runtime::Array made =
       runtime::Array::wrap(foreign.element, {foreign.desc.shape, std::size_t(foreign.desc.ndim)}, std::move(memory));
   if (foreign.stream && foreign.place >= 0) wait_for_foreign(*static_cast<cuda::Device*>(made.space()), foreign.stream);
@@ -405,6 +441,7 @@ void check_guarded(PythonKernel& kernel, driver::KernelSignature& signature, con
 }
 
 void register_exchange(nb::module_& m) {
+  prepare_foreign_interfaces();
   m.def(
       "foreign_array",
       [](nb::handle cls, nb::handle source, const TypeHandle* element, bool any_sign, bool zero_rank,

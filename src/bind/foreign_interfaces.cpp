@@ -67,13 +67,47 @@ bool read_ndarray(nb::handle object, const Type* element, Seen how, ForeignArray
   return true;
 }
 
+namespace {
+
+/// A buffer that is held: what a memoryview does, without what else one can do.
+struct HeldBuffer {
+  PyObject_HEAD Py_buffer view;  // its `obj` is null if there is none
+};
+
+void release_buffer(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  PyBuffer_Release(&reinterpret_cast<HeldBuffer*>(self)->view);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+PyTypeObject* held_class = nullptr;
+
+nb::object hold_buffer(nb::handle object) {
+  auto* const made = PyObject_New(HeldBuffer, held_class);
+  if (!made) return {};
+  made->view = {};
+  nb::object held = nb::steal(reinterpret_cast<PyObject*>(made));
+  return PyObject_GetBuffer(object.ptr(), &made->view, PyBUF_FULL_RO) == 0 ? held : nb::object();
+}
+
+}  // namespace
+
+void prepare_foreign_interfaces() {
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(release_buffer)}, {0, nullptr}};
+  PyType_Spec spec{"warp._weft.HeldBuffer", sizeof(HeldBuffer), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  held_class = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!held_class) throw nb::python_error();
+}
+
 bool read_buffer(nb::handle object, const Type* element, Seen how, ForeignArray& out, std::string& why) {
-  nb::object view = nb::steal(PyMemoryView_FromObject(object.ptr()));
+  nb::object view = hold_buffer(object);
   if (!view.is_valid()) {
     PyErr_Clear();
     return false;
   }
-  const Py_buffer& buffer = *PyMemoryView_GET_BUFFER(view.ptr());
+  const Py_buffer& buffer = reinterpret_cast<HeldBuffer*>(view.ptr())->view;
   if (buffer.suboffsets || buffer.ndim > interop::kMaxForeignRank || (buffer.ndim > 0 && !buffer.shape)) return false;
   const std::optional<ScalarKind> scalar = scalar_of_format(buffer.format, buffer.itemsize);
   if (!scalar) return false;

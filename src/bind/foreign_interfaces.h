@@ -5,6 +5,9 @@
 
 namespace weft::bind {
 
+/// To be called once before the others.
+void prepare_foreign_interfaces();
+
 /// Folds what was read and places it.
 bool settle_foreign(const interop::ForeignMemory& memory, const Type* element, interop::Seen how, ForeignArray& out,
                     std::string& why);

@@ -49,22 +49,39 @@ class GilRelease {
   PyThreadState* state_;
 };
 
-/// The interpreter lock while this lives, whichever thread it is.
+/// Whether this thread has the interpreter's lock.
+inline bool holds_gil() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked() != nullptr;
+#elif PY_VERSION_HEX >= 0x030C0000
+  return _PyThreadState_UncheckedGet() != nullptr;
+#else
+  const PyThreadState* const mine = PyGILState_GetThisThreadState();
+  return mine && mine == _PyThreadState_UncheckedGet();  // which is of the thread that has it
+#endif
+}
+
+/// The interpreter lock while this lives, whichever thread it is. Threads that have it, which is usual, are told so sooner here
+/// than by Python.
 class GilAcquire {
  public:
-  GilAcquire() {
+  GilAcquire() : taken_(!holds_gil()) {
+    if (!taken_) return;
     try {
       state_ = PyGILState_Ensure();
     } catch (...) {
       park_thread();
     }
   }
-  ~GilAcquire() { PyGILState_Release(state_); }
+  ~GilAcquire() {
+    if (taken_) PyGILState_Release(state_);
+  }
   GilAcquire(const GilAcquire&) = delete;
   GilAcquire& operator=(const GilAcquire&) = delete;
 
  private:
-  PyGILState_STATE state_;
+  const bool taken_;
+  PyGILState_STATE state_{};
 };
 
 }  // namespace weft::bind

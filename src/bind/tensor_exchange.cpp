@@ -223,6 +223,14 @@ WEFT_HOT nb::object make(TensorLibrary& library, PyObject* const given[kArgument
 
 }  // namespace
 
+PyGetSetDef* getter_of(nb::handle cls, PyObject* name) {
+  const nb::object found = nb::steal(PyObject_GetAttr(cls.ptr(), name));
+  if (!found.is_valid()) PyErr_Clear();
+  const bool by_c = found.is_valid() && Py_IS_TYPE(found.ptr(), &PyGetSetDescr_Type);
+  PyGetSetDef* const getter = by_c ? reinterpret_cast<PyGetSetDescrObject*>(found.ptr())->d_getset : nullptr;
+  return getter && getter->get ? getter : nullptr;
+}
+
 void TensorLibrary::set(const nb::dict& told) {
   const char* const attributes[] = {tracked, leaf, "grad"};
   for (std::size_t i = 0; i < 3; ++i) names[i] = PyUnicode_InternFromString(attributes[i]);
@@ -233,13 +241,7 @@ void TensorLibrary::set(const nb::dict& told) {
   note_private = told["note_private"];
   noted = note_private.is_none();
   const nb::object cls = told["tensor_class"];
-  for (std::size_t i = 0; i < 3; ++i) {
-    const nb::object found = nb::steal(PyObject_GetAttr(cls.ptr(), names[i]));
-    if (!found.is_valid()) PyErr_Clear();
-    const bool by_c = found.is_valid() && Py_IS_TYPE(found.ptr(), &PyGetSetDescr_Type);
-    PyGetSetDef* const getter = by_c ? reinterpret_cast<PyGetSetDescrObject*>(found.ptr())->d_getset : nullptr;
-    getters[i] = getter && getter->get ? getter : nullptr;  // as long as its class
-  }
+  for (std::size_t i = 0; i < 3; ++i) getters[i] = getter_of(cls, names[i]);
   tensor_class = cls;  // last: who finds it finds all
 }
 

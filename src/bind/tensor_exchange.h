@@ -29,6 +29,9 @@ struct __attribute__((visibility("hidden"))) TensorLibrary {
   void set(const nb::dict& told);
 };
 
+/// What answers for an attribute of a class, if C does; it lives as long as the class.
+PyGetSetDef* getter_of(nb::handle cls, PyObject* name);
+
 /// To be called once before the next.
 void prepare_from_tensor();
 /// from_torch and from_paddle: (t, dtype=None, requires_grad=None, grad=None, return_ctype=False, retain_grad=False).

@@ -1,7 +1,10 @@
 // The usual call of an operator of PyTorch (python/warp/_src/interop/torch_op.py): plain tensors, one result of the type and shape of
 // the first array. Everything else gets None for an answer, and is seen to in Python.
+#include <structmember.h>
+
 #include "bind/exchange.h"
 #include "bind/python_kernel.h"
+#include "bind/tensor_exchange.h"
 #include "bind/torch_exchange.h"
 #include "support/hot.h"
 
@@ -18,8 +21,10 @@ struct PlainOperator {
   nb::object device, no_tape,
       names;  // of the launch: arguments behind kernel, grid and values, and what they are called
   const interop::DlExchangeTable* table = nullptr;
+  PyGetSetDef* tracked = nullptr;   // what C answers for `requires_grad` with; null: asked by name
   const Type* scalar = nullptr;     // of the result
-  std::vector<std::size_t> arrays;  // among the arguments; the first is what the result is like
+  std::size_t inputs = 0;           // as many arguments as there are
+  std::vector<std::size_t> arrays;  // among them; the first is what the result is like
   std::int32_t rank = 0, grid_rank = 0;
   std::shared_ptr<PythonKernel> asked{};  // what `fills` has answered for,
   bool filled = false;                    // and what
@@ -40,6 +45,13 @@ nb::object attribute(PyObject* object, PyObject* name) {
   nb::object found = nb::steal(PyObject_GetAttr(object, name));
   if (!found.is_valid()) throw nb::python_error();
   return found;
+}
+
+bool is_tracked(const PlainOperator& self, PyObject* tensor) {
+  if (!self.tracked) return attribute(tensor, requires_grad_name).ptr() == Py_True;
+  const nb::object found = nb::steal(self.tracked->get(tensor, self.tracked->closure));
+  if (!found.is_valid()) throw nb::python_error();
+  return found.ptr() == Py_True;
 }
 
 /// Whether torch looks at calls otherwise than by autograd: modes that dispatch, function transforms, forward mode.
@@ -73,12 +85,12 @@ nb::handle device_of(PlainOperator& self, const interop::DlTensor& tensor) {
 }
 
 WEFT_HOT PyObject* run(PlainOperator& self, PyObject* const* given, std::size_t count) {
+  if (count != self.inputs) return nothing();
   bool tracked = false;
   for (const std::size_t at : self.arrays) {
-    if (at >= count) return nothing();
     auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(given[at]));
     if (type != self.tensor_class.ptr() && type != self.parameter_class.ptr()) return nothing();
-    tracked |= attribute(given[at], requires_grad_name).ptr() == Py_True;
+    tracked |= is_tracked(self, given[at]);
   }
   if (torch_watches(self)) return nothing();
   PyObject* const first = given[self.arrays[0]];
@@ -122,8 +134,9 @@ PyObject* entry(PyObject* capsule, PyObject* const* given, Py_ssize_t count) noe
 PyMethodDef method = {"plain_operator", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(entry)), METH_FASTCALL,
                       "The result for plain tensors; ... where autograd has to follow; None for what is not usual."};
 
-nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, std::vector<std::size_t> arrays,
-                          std::int32_t rank, std::int32_t grid_rank, const nb::dict& torch) {
+nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, std::size_t inputs,
+                          std::vector<std::size_t> arrays, std::int32_t rank, std::int32_t grid_rank,
+                          const nb::dict& torch) {
   const nb::object tensor_class = torch["tensor_class"];
   const interop::DlExchangeTable* table = exchange_table(reinterpret_cast<PyTypeObject*>(tensor_class.ptr()));
   if (!table || !table->tensor_from_object || arrays.empty()) return nb::none();
@@ -147,7 +160,10 @@ nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, st
   made->no_tape = nb::borrow(Py_False);
   made->names = nb::make_tuple(interned("device"), interned("record_tape"));
   made->table = table;
+  made->tracked = getter_of(tensor_class, requires_grad_name);
+  if (getter_of(made->parameter_class, requires_grad_name) != made->tracked) made->tracked = nullptr;
   made->scalar = scalar.type;
+  made->inputs = inputs;
   made->arrays = std::move(arrays);
   made->rank = rank, made->grid_rank = grid_rank;
   const nb::object capsule = nb::steal(PyCapsule_New(made.get(), kOperatorName, [](PyObject* self) {
@@ -158,13 +174,102 @@ nb::object plain_operator(const nb::object& kernel, const TypeHandle& scalar, st
   return nb::steal(PyCFunction_NewEx(&method, capsule.ptr(), nullptr));
 }
 
+// ---- Calls without Python's part -------------------------------------------------------------------------------------
+
+/// What operators derive from: calls go to C++ first, to `__call__` of the class if they are not usual. Dynamo, which runs the
+/// text of functions itself, sees that `__call__` alone.
+struct QuickCall {
+  PyObject_HEAD vectorcallfunc call;
+  PyObject* plain;  // what plain_operator made, or null
+};
+PyObject *python_call, *apply_name;
+
+/// The results of an operator's autograd function, of which there is one.
+nb::object follow(PyObject* self, PyObject* const* given, std::size_t count) {
+  const nb::object apply = attribute(self, apply_name);
+  std::vector<PyObject*> all{Py_None};
+  all.insert(all.end(), given, given + count);
+  const nb::object made = nb::steal(PyObject_Vectorcall(apply.ptr(), all.data(), all.size(), nullptr));
+  nb::object first = made.is_valid() ? nb::steal(PySequence_GetItem(made.ptr(), 0)) : nb::object();
+  if (!first.is_valid()) throw nb::python_error();
+  return first;
+}
+
+WEFT_HOT PyObject* call_quickly(PyObject* self, PyObject* const* given, std::size_t flags,
+                                PyObject* keywords) noexcept {
+  const auto count = std::size_t(PyVectorcall_NARGS(flags));
+  try {
+    PyObject* const plain = reinterpret_cast<QuickCall*>(self)->plain;
+    if (plain && !keywords) {
+      nb::object found = nb::steal(entry(PyCFunction_GET_SELF(plain), given, Py_ssize_t(count)));
+      if (!found.is_valid()) return nullptr;
+      if (found.ptr() == Py_Ellipsis) return follow(self, given, count).release().ptr();
+      if (!found.is_none()) return found.release().ptr();
+    }
+    const std::size_t named = keywords ? std::size_t(PyTuple_GET_SIZE(keywords)) : 0;
+    std::vector<PyObject*> all{self};
+    all.insert(all.end(), given, given + count + named);
+    return PyObject_Vectorcall(python_call, all.data(), count + 1, keywords);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* new_quick_call(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* const made = type->tp_alloc(type, 0);
+  if (made) reinterpret_cast<QuickCall*>(made)->call = call_quickly;
+  return made;
+}
+
+void drop_quick_call(PyObject* self) {  // classes that derive are the collector's, this one has nothing for it
+  PyTypeObject* const type = Py_TYPE(self);
+  Py_XDECREF(reinterpret_cast<QuickCall*>(self)->plain);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* set_plain(PyObject* self, PyObject* plain) {
+  PyObject* const given = PyCFunction_Check(plain) ? Py_NewRef(plain) : nullptr;
+  Py_XDECREF(std::exchange(reinterpret_cast<QuickCall*>(self)->plain, given));
+  Py_RETURN_NONE;
+}
+
+void register_quick_call(nb::module_& m) {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, Py_ssize_t(offsetof(QuickCall, call)), READONLY, nullptr}, {}};
+  static PyMethodDef methods[] = {
+      {"_set_plain", set_plain, METH_O, "What to ask first: what plain_operator made, or None."}, {}};
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_quick_call)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(drop_quick_call)},
+                         {Py_tp_members, members},
+                         {Py_tp_methods, methods},
+                         {0, nullptr}};
+  PyType_Spec spec{"warp._weft.QuickCall", sizeof(QuickCall), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  const nb::object made = nb::steal(PyType_FromSpec(&spec));
+  if (!made.is_valid()) throw nb::python_error();
+  m.attr("QuickCall") = made;
+  m.def(
+      "call_quickly",
+      [](nb::handle cls) {
+        auto* const type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+        python_call = nb::object(cls.attr("__call__")).release().ptr();
+        if (type->tp_vectorcall_offset != Py_ssize_t(offsetof(QuickCall, call))) return;  // it is called as ever
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(type);
+      },
+      nb::arg("cls"), "Lets calls of instances of a class that derives from QuickCall go to C++ first.");
+}
+
 }  // namespace
 
 void register_torch_operators(nb::module_& m) {
+  register_quick_call(m);
+  apply_name = PyUnicode_InternFromString("_apply");
   requires_grad_name = PyUnicode_InternFromString("requires_grad");
   level_name = PyUnicode_InternFromString("_current_level");
-  m.def("plain_operator", &plain_operator, nb::arg("kernel"), nb::arg("scalar"), nb::arg("arrays"), nb::arg("rank"),
-        nb::arg("grid_rank"), nb::arg("torch"),
+  m.def("plain_operator", &plain_operator, nb::arg("kernel"), nb::arg("scalar"), nb::arg("inputs"), nb::arg("arrays"),
+        nb::arg("rank"), nb::arg("grid_rank"), nb::arg("torch"),
         "A function for the usual call of a kernel as an operator of PyTorch; None where torch is too old for it. See "
         "python/warp/_src/interop/torch_op.py.");
 }

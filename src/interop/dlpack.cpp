@@ -177,8 +177,8 @@ WEFT_HOT bool read_packed(const DlTensor& tensor, const Type*& element, ArrayDes
     return false;
   const std::optional<ScalarKind> kind = scalar_kind(tensor.dtype);
   if (!kind) return false;
-  const Type* scalar = types::scalar(*kind);
-  if (element && element != scalar) return false;
+  if (element && (!element->is_scalar() || element->scalar_kind() != *kind)) return false;
+  const Type* scalar = element ? element : types::scalar(*kind);
   const auto size = std::int64_t(scalar->size());
   std::int64_t count = 1;
   for (int d = tensor.ndim; d-- > 0;) {

@@ -50,6 +50,18 @@ ByteRange range_of(const void* base, const ArrayDesc& a, std::uint64_t element_s
   return {lo, hi};
 }
 
+/// Bytes of elements without gaps, of which none can be wrong: some extents, small numbers, an address that suits. 0: whatever else.
+std::uint64_t packed_bytes(const Type* element, Array::Shape shape, Array::Shape strides, const void* data) {
+  if (!data || shape.empty() || shape.size() > std::size_t(kMaxRank) || shape.size() != strides.size()) return 0;
+  std::uint64_t bytes = element->size();
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (std::uint64_t(shape[d]) - 1 >= INT32_MAX || std::uint64_t(strides[d]) != bytes) return 0;
+    bytes *= std::uint64_t(shape[d]);
+    if (bytes > INT32_MAX) return 0;
+  }
+  return reinterpret_cast<std::uintptr_t>(data) % element->align() == 0 ? bytes : 0;
+}
+
 void* offset(void* base, std::int64_t bytes) { return base ? static_cast<char*>(base) + bytes : nullptr; }
 
 }  // namespace
@@ -94,6 +106,22 @@ Array Array::zeros(const Type* element, Shape shape, bool requires_grad, MemoryS
 
 Array Array::wrap(const Type* element, Shape shape, External memory) {
   WEFT_CHECK(element);
+  if (!memory.release && !memory.grad) {
+    if (const std::uint64_t bytes = packed_bytes(element, shape, memory.strides, memory.data)) [[likely]] {
+      Array array;
+      array.element_ = element;
+      array.space_ = memory.space;
+      array.owner_ = std::move(memory.owner);
+      array.foreign_ = array.grad_foreign_ = true;
+      array.desc_.data = memory.data;
+      array.desc_.ndim = std::int32_t(shape.size());
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        array.desc_.shape[d] = shape[d], array.desc_.strides[d] = memory.strides[d];
+      const auto address = reinterpret_cast<std::uintptr_t>(memory.data);
+      array.block_ = {address, address + bytes};
+      return array;
+    }
+  }
   // From here on the caller's memory is released exactly once, also when the arguments turn out to be bad.
   std::shared_ptr<void> owner = std::move(memory.owner);
   if (memory.release) owner = {nullptr, [release = std::move(memory.release)](void*) { release(); }};

@@ -29,6 +29,8 @@ BARE = {
 }
 PARAMETERS = {"dim": "_b.int | _t.Sequence[_b.int] | None"}
 """What parameters of these names take where their annotation says nothing."""
+RESULTS = {"from_jax": "array[Any, Any]"}
+"""What functions of C++ give that always give the same."""
 METHODS = {
     f"__{name}__"
     for name in "init call enter exit len getitem setitem iter eq hash bool int float index array".split()  # noqa: SIM905
@@ -145,7 +147,8 @@ def function(name: str, value: Any, resolve: Resolver, decorator: str = "") -> s
             kinds = [f"{p.name}: {'_b.bool' if isinstance(p.default, bool) else 'Any'}" for p in given]
             shown = [k if p.default is p.empty else f"{k}={p.default!r}" for k, p in zip(kinds, given)]
             typed = f"({', '.join(shown)})"
-        return f"def {name}{typed} -> Any:\n    {docstring(inspect.cleandoc(value.__doc__ or name))}\n"
+        result = RESULTS.get(name, "Any")
+        return f"def {name}{typed} -> {result}:\n    {docstring(inspect.cleandoc(value.__doc__ or name))}\n"
     annotations = Annotations(getattr(value, "__globals__", {}), resolve)
     signature = inspect.signature(value)
     params: list[str] = []

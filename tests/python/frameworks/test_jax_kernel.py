@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import resource
 from functools import partial
 from typing import Any
 
@@ -305,10 +306,16 @@ def test_equal_calls_compile_once():
     f(x)
     from warp import _weft
 
+    def turn(count):
+        for _ in range(count):
+            jax.block_until_ready(f(x))
+
+    turn(2000)
     before, compiled = _weft.xla_calls(), f._now[2]._cache_size()
-    for _ in range(200):
-        f(x)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    turn(10000)
     assert _weft.xla_calls() == before and f._now[2]._cache_size() == compiled
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 4096
 
 
 def test_thread_indices_have_32_bits():

@@ -99,6 +99,7 @@ def test_which_arguments_are_staged(mode):
 
     for staged_in, staged_out in ((None, None), (["a"], ["d"]), ([], []), (["b", "a"], ["c", "d"])):
         f = wp.jax_callable(both, num_outputs=2, graph_mode=mode, stage_in_argnames=staged_in, stage_out_argnames=staged_out)
+        assert f.stage_in_argnames == set(staged_in or "ab") and f.stage_out_argnames == set(staged_out or "cd")
         program = jax.jit(lambda a, b, f=f: f(a * 1.0, b * 1.0))
         for turn in range(4):  # buffers that are not staged may move, and the graph follows them
             a, b = np.arange(6, dtype=np.float32) + turn, np.ones(6, np.float32) * turn

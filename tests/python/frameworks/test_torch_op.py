@@ -230,6 +230,42 @@ def test_mistakes_have_names():
         f(torch.ones(3, 3))
 
 
+def test_usual_calls_and_others(device):
+    """Calls go to C++ first (src/bind/torch_op.cpp) and come to __call__ where they are not usual: both give the same."""
+
+    @wp.kernel
+    def grow(x: wp.array(dtype=float), s: float, y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = s * x[i]
+
+    call = wp.torch.op(grow)
+    x = torch.arange(8.0, device=where(device))
+    wanted = (3.0 * x).tolist()
+    strided = torch.arange(16.0, device=where(device))[::2]
+    for made in (
+        call(x, 3.0),
+        type(call).__call__(call, x, 3.0),
+        call(x, 3.0, dim=8),
+        call(*(x, 3.0), **{}),
+        call(torch.nn.Parameter(x), 3.0).detach(),
+        call(strided, 1.5),
+    ):
+        assert made.tolist() == wanted
+    leaf = x.clone().requires_grad_()
+    call(leaf, 3.0).sum().backward()
+    assert leaf.grad.tolist() == [3.0] * 8
+    with torch.no_grad():
+        assert not call(leaf, 3.0).requires_grad
+    for arguments in ((x,), (x, 3.0, 1.0)):
+        with pytest.raises(TypeError, match=r"takes 2 inputs \(x, s\), got"):
+            call(*arguments)
+    with pytest.raises(TypeError, match="'x' is a list, no tensor"):
+        call([1.0], 3.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'scale'"):
+        call(x, scale=3.0)
+    assert callable(call) and call.__name__.endswith("grow")
+
+
 def test_as_a_decorator(device):
     @wp.torch.op
     @wp.kernel(module="unique")

@@ -150,3 +150,26 @@ def test_conversions_in_threads():
             np.testing.assert_array_equal(wp.from_dlpack(back.detach()).numpy(), k)
 
     in_threads(work)
+
+
+def test_a_child_of_a_fork_goes_on():
+    """As the workers of a DataLoader are: what was known of torch, and array objects that died, are there twice then."""
+    call = wp.torch.op(square)
+    x = torch.full((64,), 3.0)
+
+    def use():
+        y = torch.zeros(64)
+        seen = wp.from_torch(x)
+        wp.launch(square, dim=64, inputs=[seen], outputs=[y], device="cpu")
+        return (y == 9.0).all() and (call(x) == 9.0).all() and seen.ptr == x.data_ptr()
+
+    assert use()
+    child = os.fork()
+    if child == 0:
+        fine = False
+        try:
+            fine = all(use() for _ in range(100))
+        finally:
+            os._exit(0 if fine else 1)
+    assert all(use() for _ in range(100))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -31,7 +31,7 @@ def _settable(name: str, doc: str) -> property:
 class ArrayAttributes(_weft.Array):
     """Attributes of `array`."""
 
-    __slots__ = ("__dict__", "_annotated_ndim", "_dtype")
+    __slots__ = ("_annotated_ndim", "_dtype")  # and a __dict__, which C++'s class has
 
     # What few arrays have of their own.
     _declared: dict[str, Any] | None = None  # of an array without memory, by name

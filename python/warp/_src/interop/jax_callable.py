@@ -278,6 +278,16 @@ class JaxCallable:
         )  # fmt: skip
 
     @property
+    def stage_in_argnames(self) -> set[str]:
+        """The inputs that staged graphs copy to their memory."""
+        return {self.roles.parameters[k].name for k in self.staged_in}
+
+    @property
+    def stage_out_argnames(self) -> set[str]:
+        """The outputs that staged graphs copy from there."""
+        return {self.roles.parameters[k].name for k in self.staged_out}
+
+    @property
     def graph_cache_max(self) -> int | None:
         """How many graphs are kept; None: all."""
         return self._graphs.most
@@ -410,8 +420,8 @@ def jax_callable(
         vmap_method: as of `jax_kernel`; the function is called once for each sample.
         output_dims: shape of the outputs, or a dictionary of shapes by name; by itself that of the first array input.
         in_out_argnames: inputs that the function changes.
-        stage_in_argnames: of staged graphs: inputs that are copied to memory of the graph; None: all.
-        stage_out_argnames: of staged graphs: outputs that are copied from there; None: all.
+        stage_in_argnames: of staged graphs: inputs that are copied to memory of the graph; None or none named: all.
+        stage_out_argnames: of staged graphs: outputs that are copied from there; None or none named: all.
         graph_cache_max: how many graphs are kept; None: all.
         module_preload_mode: accepted; kernels are compiled when they are first launched.
         has_side_effect: it does more than fill its outputs.
@@ -426,8 +436,8 @@ def jax_callable(
         "vmap_method": vmap_method,
         "output_dims": output_dims,
         "in_out_argnames": in_out_argnames,
-        "stage_in_argnames": stage_in_argnames,
-        "stage_out_argnames": stage_out_argnames,
+        "stage_in_argnames": stage_in_argnames or None,
+        "stage_out_argnames": stage_out_argnames or None,
         "graph_cache_max": graph_cache_max,
         "module_preload_mode": module_preload_mode,
         "has_side_effect": bool(has_side_effect),

@@ -128,15 +128,8 @@ def dtype_to_jax(warp_dtype: Any) -> Any:
     return getattr(jnp, "bool_" if handle.scalar == "bool" else handle.scalar)
 
 
-def from_jax(jax_array: Any, dtype: Any = None) -> array:
-    """An array over the memory of a JAX array, once its value is there.
-
-    Args:
-        jax_array: a jax.Array on one device.
-        dtype: element type; that of a vector or matrix takes the last dimensions as components. None: the scalars.
-
-    JAX takes its arrays for constants: what kernels write there, JAX's programs need not see.
-    """
+def _from_jax_carefully(jax_array: Any, dtype: Any = None) -> array:
+    """What `from_jax` (src/bind/jax_exchange.cpp) does not do itself: element types, devices, refusals."""
     element = None if dtype is None else type_handle(dtype)
     if type(jax_array) is _host.array_class:  # the usual case; arrays of devices, or of several, show no buffer
         made = _weft.xla_array_over(jax_array.block_until_ready(), element)
@@ -156,9 +149,14 @@ def from_jax(jax_array: Any, dtype: Any = None) -> array:
     (device,) = devices
     if device.platform == "cpu":
         _host.array_class = type(jax_array)
+        _weft.set_jax_array_class(_host.array_class)
         made = _weft.xla_array_over(jax_array.block_until_ready(), element)
         return made if made is not None else _over_address(jax_array, dtype, element)
     return from_dlpack(jax_array, dtype)
+
+
+from_jax = _weft.from_jax  # C++'s
+_weft.set_from_jax(_from_jax_carefully)
 
 
 def _over_address(jax_array: Any, dtype: Any, element: _weft.Type | None) -> array:

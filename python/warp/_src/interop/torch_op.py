@@ -32,8 +32,9 @@ _naming = threading.Lock()
 _libraries: list[Any] = []  # torch forgets operators whose library is gone
 
 
-class TorchOp:
-    """What `wp.torch.op` makes of a kernel: call it with the kernel's inputs."""
+class TorchOp(_weft.QuickCall):
+    """What `wp.torch.op` makes of a kernel: call it with the kernel's inputs. The usual call goes to `_plain`, which is C++'s,
+    before it comes to `__call__` (src/bind/torch_op.cpp)."""
 
     def __init__(self, kernel: Kernel, outputs: int, dim: Any, shapes: Any, in_out: Sequence[str], name: str | None):
         torch = self._torch = torch_module()
@@ -81,23 +82,25 @@ class TorchOp:
         self._tensor_class, self._zeros_like, self._grad_enabled = torch.Tensor, torch.zeros_like, torch.is_grad_enabled
         self._node, self._apply = _make_node(torch, self)
         self._plain = self._plain_call(torch)
+        self._set_plain(self._plain)
         self._library_op = _make_library_op(torch, self)
 
     # ---- calls -----------------------------------------------------------------------------------------------------
 
     def __call__(self, *arguments: Any, dim: Any = None, shapes: Any = None) -> Any:
         """The results for these inputs: one tensor, or a tuple of them."""
+        compiling = self._is_compiling()
+        if not compiling and self._plain is not None and dim is None and shapes is None:
+            found = self._plain(*arguments)
+            if found is not None:
+                return self._apply(None, *arguments)[0] if found is ... else found
         if len(arguments) != len(self.inputs):
             raise TypeError(
                 f"{self.settled.name} takes {len(self.inputs)} inputs "
                 f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
             )
-        if self._is_compiling():
+        if compiling:
             return self._by_library(arguments, dim, shapes)
-        if self._plain is not None and dim is None and shapes is None:
-            found = self._plain(*arguments)
-            if found is not None:
-                return self._apply(None, *arguments)[0] if found is ... else found
         tracked = False
         tensor_class = self._tensor_class
         for index in self._arrays:
@@ -150,7 +153,9 @@ class TorchOp:
         result = self.pure[0]
         told["fills"] = partial(_fills, self.kernel, result.ndim)  # not a method: C++'s references hide cycles
         scalar = _weft.type_scalar(type_handle(result.dtype).scalar)
-        return _weft.plain_operator(self.kernel, scalar, self._arrays, self._like_rank, result.ndim, told)
+        return _weft.plain_operator(
+            self.kernel, scalar, len(self.inputs), self._arrays, self._like_rank, result.ndim, told
+        )
 
     def _fits(self, arguments: Sequence[Any]) -> bool:
         first = arguments[self._like]  # type: ignore[index]
@@ -322,6 +327,9 @@ class TorchOp:
         return tuple(m.reshape(r.shape) if p.floats else None for p, m, r in zip(self.results, made, results)) or (
             torch.zeros(0),
         )
+
+
+_weft.call_quickly(TorchOp)
 
 
 def _fills(kernel: Kernel, rank: int) -> bool:
