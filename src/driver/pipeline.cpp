@@ -23,6 +23,7 @@
 #include "passes/hoist_locals.h"
 #include "passes/inline_calls.h"
 #include "passes/join_branches.h"
+#include "passes/late_memory.h"
 #include "passes/licm.h"
 #include "passes/load_ahead.h"
 #include "passes/move_tests.h"
@@ -215,6 +216,11 @@ const std::vector<Stage>& stages() {
              return codegen::gpu_computes(code, kind, options.fast_math, !options.gpu.libdevice.empty());
            };
          for (auto& function : module.functions) math::inline_math(*function, limits);
+       }},
+
+      {"late-memory",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (options.gpu.target || module.functions.back()->form.block) passes::late_memory(module);
        }},
 
       // Last of all: nothing moves any more.

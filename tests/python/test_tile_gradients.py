@@ -97,3 +97,48 @@ def test_gradients_of_scans_and_sorts():
         wp.tile_store(y, wp.tile_scan_inclusive(keys * values))
 
     check_gradient(k, [rng.normal(size=6), rng.normal(size=6)], 6)
+
+
+def test_gradients_of_a_network_fit_the_memory_of_a_block():
+    """Eight tiles of 64 by 64 numbers and their gradients: 273 KB if all lived at once, more than any GPU gives a block."""
+    wide = 64
+
+    @wp.func
+    def leaky(x: float):
+        return wp.max(x, 0.01 * x)
+
+    @wp.kernel
+    def loss_of(
+        first: wp.array2d(dtype=float),
+        second: wp.array2d(dtype=float),
+        last: wp.array2d(dtype=float),
+        bias: wp.array2d(dtype=float),
+        inputs: wp.array2d(dtype=float),
+        loss: wp.array(dtype=float),
+    ):
+        x = wp.tile_load(inputs, shape=(wide, wide))
+        y = wp.tile_matmul(wp.tile_load(first, shape=(wide, wide)), x)
+        y = wp.tile_map(leaky, y + wp.tile_broadcast(wp.tile_load(bias, shape=(wide, 1)), shape=(wide, wide)))
+        z = wp.tile_map(leaky, wp.tile_matmul(wp.tile_load(second, shape=(wide, wide)), y))
+        seen = wp.tile_matmul(wp.tile_load(last, shape=(16, wide)), z)
+        wp.tile_atomic_add(loss, wp.tile_sum(wp.tile_map(wp.mul, seen, seen)))
+
+    values = [0.1 * rng.normal(size=size) for size in ((wide, wide), (wide, wide), (16, wide), (wide, 1), (wide, wide))]
+    arrays = [wp.array(v, dtype=float, requires_grad=True) for v in values]
+    loss = wp.zeros(1, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        run(loss_of, *arrays, loss, block_dim=128)
+    tape.backward(loss)
+
+    first, second, last, bias, x = values
+    before = first @ x + bias
+    y = np.maximum(before, 0.01 * before)
+    after = second @ y
+    z = np.maximum(after, 0.01 * after)
+    seen = last @ z
+    np.testing.assert_allclose(loss.numpy()[0], (seen**2).sum(), rtol=1e-4)
+    slope = 2 * last.T @ seen * np.where(after > 0, 1, 0.01)
+    inner = second.T @ slope * np.where(before > 0, 1, 0.01)
+    wants = [inner @ x.T, slope @ y.T, 2 * seen @ z.T, inner.sum(1, keepdims=True), first.T @ inner]
+    for array, want in zip(arrays, wants):
+        np.testing.assert_allclose(array.grad.numpy(), want, rtol=2e-3, atol=1e-4)

@@ -33,7 +33,7 @@ def test_tiles_as_ptx(tmp_path, block):
 
 @pytest.mark.parametrize("block", [32, 64])
 def test_gradients_of_tiles_as_ptx(tmp_path, block):
-    chosen = "cuda and (windows or scans or branches or transforms)"
+    chosen = "cuda and (windows or scans or branches or transforms or network)"
     out = run_tests(tmp_path, block, chosen, "test_tile_gradients.py", "test_tile_steps.py")
     assert " passed" in out and "failed" not in out
 
