@@ -166,27 +166,39 @@ void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int 
   const Type* element = w.type->element;
   const std::int64_t n = w.type->shape.back();
   const Window roots = make(element, {n});
-  library_call("_tile_twiddles_block",
-               {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(), thread_count()});
-  const Window scratch[] = {make(element, {n}), make(element, {n})};
+  if (element->element()->size() == 4 && n % 4 == 0)
+    library_call("_tile_twiddles_block_4", {roots.data, i32(n), i32(sign), thread(), thread_count()});
+  else
+    library_call("_tile_twiddles_block",
+                 {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(), thread_count()});
+  // From the row through memory of its own and back into the row: an odd number of passes goes through two such memories first.
+  // A single pass is copied.
+  struct Place {
+    ir::Value *data, *start, *gaps;
+  };
+  const std::int64_t room = n + n / 16;
+  const Place first{make(element, {room}).data, i32(0), i32(1)};
+  const bool odd = passes.size() % 2 != 0;
+  const Place second = odd && passes.size() > 1 ? Place{make(element, {room}).data, i32(0), i32(1)} : first;
   in_packed(w, [&](const Window& memory) {
     plain_loop(memory.type->count / n, [&](ir::Value* row) {
-      ir::Value* start = plus(memory.offset, times(row, n));
-      ir::Value *from = memory.data, *from_at = start;
+      const Place whole{memory.data, plus(memory.offset, times(row, n)), i32(0)};
+      Place from = whole;
       for (std::size_t k = 0; k < passes.size(); ++k) {
-        const Window& to = scratch[k % 2];
+        const Place to = k == 0 ? first : odd && k == 1 ? second : (k % 2 != 0) == odd ? first : whole;
         const std::int64_t r = passes[k].radix;
-        std::vector<ir::Value*> values = {from, from_at, to.data, i32(0), roots.data, i32(n)};
-        if (r != 2 && r != 4) values.push_back(i32(r));
+        std::vector<ir::Value*> values = {from.data, from.start, from.gaps,  to.data,
+                                          to.start,  to.gaps,    roots.data, i32(n)};
+        const bool plain = r == 2 || r == 4 || r == 8;
+        if (!plain) values.push_back(i32(r));
         values.insert(values.end(), {i32(r * passes[k].rest), i32(passes[k].stride), thread(), thread_count()});
-        library_call(r == 2 ? "_tile_fft_block_2" : r == 4 ? "_tile_fft_block_4" : "_tile_fft_block", values);
-        from = to.data;
-        from_at = i32(0);
+        library_call("_tile_fft_block" + (plain ? "_" + std::to_string(r) : ""), values);
+        from = to;
       }
-      const Window last{&types::tile(element, Shape{n}), from, from_at};
-      loop(n, [&](ir::Value* i) {
-        ir::Value *at[] = {i}, *to[] = {plus(start, i)};
-        b_.store(memory.data, to, 0, {}, {}, get(last, at));
+      if (passes.size() > 1) return;
+      share(n, [&](ir::Value* i) {
+        ir::Value *at[] = {plus(i, b_.binary(OpCode::shr, i, i32(4)))}, *to[] = {plus(whole.start, i)};
+        b_.store(whole.data, to, 0, {}, {}, b_.load(first.data, at, 0, {}, {}));
       });
     });
   });

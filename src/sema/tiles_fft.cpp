@@ -101,6 +101,7 @@ Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args)
       if (r % 2) size += std::size_t(2 * r);
     }
   };
+  if (threads_ > 1) divide(8);  // fewer ways through memory of the block
   divide(4);
   divide(2);
   for (std::int64_t r = 3; rest > 1 && r <= 64; r += 2) divide(r);

@@ -309,53 +309,140 @@ def _tile_complex_times(a, b):
     return vector(a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
 
 
+def _tile_root_of_one(k, n):
+    # e^(2 pi i k/n) in float32, for k below n. Angles are brought into the first eighth of a turn, where polynomials are
+    # exact to the last bit or two. Cosines and sines in float64 are more arithmetic than the transform.
+    eighth = (8 * k) // n
+    j = k - ((eighth + 1) // 2) * (n // 4)
+    x = 6.2831853071795864769 * (float32(j) / float32(n))
+    z = x * x
+    s = x + x * z * (-0.16666666641 + z * (0.0083333293 + z * (-0.00019839334 + z * 0.0000027183114)))
+    c = 1.0 + z * (-0.5 + z * (0.041666666 + z * (-0.0013888889 + z * (0.00002480069 - z * 0.00000027271))))
+    turns = ((eighth + 1) // 2) % 4
+    if turns == 1:
+        return vector(-s, c)
+    if turns == 2:
+        return vector(-c, -s)
+    if turns == 3:
+        return vector(s, -c)
+    return vector(c, s)
+
+
 def _tile_twiddles_block(w, n, sign, zero, thread, threads):
     for k in range(thread, n, threads):
         angle = 6.283185307179586476925 * float64(k) / float64(n)
         w[k] = vector(zero.dtype(cos(angle)), zero.dtype(float64(sign) * sin(angle)))
 
 
-def _tile_fft_block(x, xo, y, yo, w, n, r, size, stride, thread, threads):
+def _tile_twiddles_block_4(w, n, sign, thread, threads):
+    # As above in float32, if n is a multiple of 4.
+    for k in range(thread, n, threads):
+        root = _tile_root_of_one(k, n)
+        w[k] = vector(root[0], float32(sign) * root[1])
+
+
+# Passes of transforms. Memory between them has a gap behind every 16 numbers (`xg`, `yg`: 1 for such memory, 0 for others): the
+# first pass writes every eighth number, which would lie in two of 32 banks.
+
+
+def _tile_gap(i, gaps):
+    return i + (i // 16) * gaps
+
+
+def _tile_fft_block(x, xo, xg, y, yo, yg, w, n, r, size, stride, thread, threads):
     m = size // r
     for e in range(thread, m * stride, threads):
         p = e // stride
         q = e % stride
         for k in range(r):
-            s = x[xo + q + stride * p]
+            s = x[xo + _tile_gap(q + stride * p, xg)]
             for i in range(1, r):
-                s = s + _tile_complex_times(x[xo + q + stride * (p + m * i)], w[((i * k) % r) * (n // r)])
-            y[yo + q + stride * (r * p + k)] = _tile_complex_times(s, w[(p * k) * (n // size)])
+                s = s + _tile_complex_times(x[xo + _tile_gap(q + stride * (p + m * i), xg)], w[((i * k) % r) * (n // r)])
+            y[yo + _tile_gap(q + stride * (r * p + k), yg)] = _tile_complex_times(s, w[(p * k) * (n // size)])
 
 
-def _tile_fft_block_2(x, xo, y, yo, w, n, size, stride, thread, threads):
+def _tile_fft_block_2(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads):
     m = size // 2
     for e in range(thread, m * stride, threads):
         p = e // stride
         q = e % stride
-        a = x[xo + q + stride * p]
-        b = x[xo + q + stride * (p + m)]
-        y[yo + q + stride * (2 * p)] = a + b
-        y[yo + q + stride * (2 * p + 1)] = _tile_complex_times(a - b, w[p * (n // size)])
+        a = x[xo + _tile_gap(q + stride * p, xg)]
+        b = x[xo + _tile_gap(q + stride * (p + m), xg)]
+        y[yo + _tile_gap(q + stride * (2 * p), yg)] = a + b
+        y[yo + _tile_gap(q + stride * (2 * p + 1), yg)] = _tile_complex_times(a - b, w[p * (n // size)])
 
 
-def _tile_fft_block_4(x, xo, y, yo, w, n, size, stride, thread, threads):
+def _tile_fft_block_4(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads):
     m = size // 4
-    turn = w[n // 4]
+    sign = w[n // 4][1]
     for e in range(thread, m * stride, threads):
         p = e // stride
         q = e % stride
-        a = x[xo + q + stride * p]
-        b = x[xo + q + stride * (p + m)]
-        c = x[xo + q + stride * (p + 2 * m)]
-        d = x[xo + q + stride * (p + 3 * m)]
+        a = x[xo + _tile_gap(q + stride * p, xg)]
+        b = x[xo + _tile_gap(q + stride * (p + m), xg)]
+        c = x[xo + _tile_gap(q + stride * (p + 2 * m), xg)]
+        d = x[xo + _tile_gap(q + stride * (p + 3 * m), xg)]
         s = a + c
         f = a - c
         u = b + d
-        v = vector((b[1] - d[1]) * turn[1], (b[0] - d[0]) * turn[1])
-        y[yo + q + stride * (4 * p)] = s + u
-        y[yo + q + stride * (4 * p + 1)] = _tile_complex_times(vector(f[0] - v[0], f[1] + v[1]), w[p * (n // size)])
-        y[yo + q + stride * (4 * p + 2)] = _tile_complex_times(s - u, w[(2 * p) * (n // size)])
-        y[yo + q + stride * (4 * p + 3)] = _tile_complex_times(vector(f[0] + v[0], f[1] - v[1]), w[(3 * p) * (n // size)])
+        v = _tile_quarter_turn(b - d, sign)
+        o = q + stride * (4 * p)
+        y[yo + _tile_gap(o, yg)] = s + u
+        y[yo + _tile_gap(o + stride, yg)] = _tile_complex_times(f + v, w[p * (n // size)])
+        y[yo + _tile_gap(o + 2 * stride, yg)] = _tile_complex_times(s - u, w[(2 * p) * (n // size)])
+        y[yo + _tile_gap(o + 3 * stride, yg)] = _tile_complex_times(f - v, w[(3 * p) * (n // size)])
+
+
+def _tile_quarter_turn(a, sign):
+    return vector(-sign * a[1], sign * a[0])
+
+
+def _tile_fft_block_8(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads):
+    # Transforms of the four even and of the four odd ones, joined.
+    m = size // 8
+    sign = w[n // 4][1]
+    half = w[n // 8][0]
+    h = stride * m
+    for e in range(thread, m * stride, threads):
+        p = e // stride
+        q = e % stride
+        at = q + stride * p
+        x0 = x[xo + _tile_gap(at, xg)]
+        x4 = x[xo + _tile_gap(at + 4 * h, xg)]
+        x2 = x[xo + _tile_gap(at + 2 * h, xg)]
+        x6 = x[xo + _tile_gap(at + 6 * h, xg)]
+        a = x0 + x4
+        b = x0 - x4
+        c = x2 + x6
+        d = _tile_quarter_turn(x2 - x6, sign)
+        even0 = a + c
+        even1 = b + d
+        even2 = a - c
+        even3 = b - d
+        x1 = x[xo + _tile_gap(at + h, xg)]
+        x5 = x[xo + _tile_gap(at + 5 * h, xg)]
+        x3 = x[xo + _tile_gap(at + 3 * h, xg)]
+        x7 = x[xo + _tile_gap(at + 7 * h, xg)]
+        f = x1 + x5
+        g = x1 - x5
+        k = x3 + x7
+        l = _tile_quarter_turn(x3 - x7, sign)
+        eighth = g + l
+        three = g - l
+        odd0 = f + k
+        odd1 = vector(half * (eighth[0] - sign * eighth[1]), half * (eighth[1] + sign * eighth[0]))
+        odd2 = _tile_quarter_turn(f - k, sign)
+        odd3 = vector(-half * (three[0] + sign * three[1]), half * (sign * three[0] - three[1]))
+        o = q + stride * (8 * p)
+        t = p * (n // size)
+        y[yo + _tile_gap(o, yg)] = even0 + odd0
+        y[yo + _tile_gap(o + stride, yg)] = _tile_complex_times(even1 + odd1, w[t])
+        y[yo + _tile_gap(o + 2 * stride, yg)] = _tile_complex_times(even2 + odd2, w[2 * t])
+        y[yo + _tile_gap(o + 3 * stride, yg)] = _tile_complex_times(even3 + odd3, w[3 * t])
+        y[yo + _tile_gap(o + 4 * stride, yg)] = _tile_complex_times(even0 - odd0, w[4 * t])
+        y[yo + _tile_gap(o + 5 * stride, yg)] = _tile_complex_times(even1 - odd1, w[5 * t])
+        y[yo + _tile_gap(o + 6 * stride, yg)] = _tile_complex_times(even2 - odd2, w[6 * t])
+        y[yo + _tile_gap(o + 7 * stride, yg)] = _tile_complex_times(even3 - odd3, w[7 * t])
 
 
 def _tile_rank_block(flag, totals, thread, threads):
