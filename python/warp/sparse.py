@@ -1,77 +1,7 @@
 """Sparse matrices of blocks: `warp.sparse`. docs/sparse.md shows their use."""
 
 from warp._src.sparse import operators as _operators  # noqa: F401 - adds operators to matrices
-from warp._src.sparse import operators as _operators  # noqa: F401 - adds operators to matrices
-from warp._src.sparse import operators as _operators  # noqa: F401 - adds operators to matrices
-from warp._src.sparse import operators as _operators  # noqa: F401 - adds operators to matrices
-from warp._src.sparse import operators as _operators  # noqa: F401 - adds operators to matrices
-from warp._src.sparse import operators as _operators  # noqa: F401 - adds operators to matrices
 from warp._src.sparse.block_kernels import names as _names
-from warp._src.sparse.copies import bsr_assign as bsr_assign
-from warp._src.sparse.copies import bsr_compress as bsr_compress
-from warp._src.sparse.copies import bsr_copy as bsr_copy
-from warp._src.sparse.copies import bsr_set_transpose as bsr_set_transpose
-from warp._src.sparse.copies import bsr_transposed as bsr_transposed
-from warp._src.sparse.diagonals import bsr_diag as bsr_diag
-from warp._src.sparse.diagonals import bsr_get_diag as bsr_get_diag
-from warp._src.sparse.diagonals import bsr_identity as bsr_identity
-from warp._src.sparse.diagonals import bsr_set_diag as bsr_set_diag
-from warp._src.sparse.diagonals import bsr_set_identity as bsr_set_identity
-from warp._src.sparse.sums import bsr_axpy as bsr_axpy
-from warp._src.sparse.sums import bsr_axpy_work_arrays as bsr_axpy_work_arrays
-from warp._src.sparse.sums import bsr_scale as bsr_scale
-from warp._src.sparse.copies import bsr_assign as bsr_assign
-from warp._src.sparse.copies import bsr_compress as bsr_compress
-from warp._src.sparse.copies import bsr_copy as bsr_copy
-from warp._src.sparse.copies import bsr_set_transpose as bsr_set_transpose
-from warp._src.sparse.copies import bsr_transposed as bsr_transposed
-from warp._src.sparse.diagonals import bsr_diag as bsr_diag
-from warp._src.sparse.diagonals import bsr_get_diag as bsr_get_diag
-from warp._src.sparse.diagonals import bsr_identity as bsr_identity
-from warp._src.sparse.diagonals import bsr_set_diag as bsr_set_diag
-from warp._src.sparse.diagonals import bsr_set_identity as bsr_set_identity
-from warp._src.sparse.sums import bsr_axpy as bsr_axpy
-from warp._src.sparse.sums import bsr_axpy_work_arrays as bsr_axpy_work_arrays
-from warp._src.sparse.sums import bsr_scale as bsr_scale
-from warp._src.sparse.copies import bsr_assign as bsr_assign
-from warp._src.sparse.copies import bsr_compress as bsr_compress
-from warp._src.sparse.copies import bsr_copy as bsr_copy
-from warp._src.sparse.copies import bsr_set_transpose as bsr_set_transpose
-from warp._src.sparse.copies import bsr_transposed as bsr_transposed
-from warp._src.sparse.diagonals import bsr_diag as bsr_diag
-from warp._src.sparse.diagonals import bsr_get_diag as bsr_get_diag
-from warp._src.sparse.diagonals import bsr_identity as bsr_identity
-from warp._src.sparse.diagonals import bsr_set_diag as bsr_set_diag
-from warp._src.sparse.diagonals import bsr_set_identity as bsr_set_identity
-from warp._src.sparse.sums import bsr_axpy as bsr_axpy
-from warp._src.sparse.sums import bsr_axpy_work_arrays as bsr_axpy_work_arrays
-from warp._src.sparse.sums import bsr_scale as bsr_scale
-from warp._src.sparse.copies import bsr_assign as bsr_assign
-from warp._src.sparse.copies import bsr_compress as bsr_compress
-from warp._src.sparse.copies import bsr_copy as bsr_copy
-from warp._src.sparse.copies import bsr_set_transpose as bsr_set_transpose
-from warp._src.sparse.copies import bsr_transposed as bsr_transposed
-from warp._src.sparse.diagonals import bsr_diag as bsr_diag
-from warp._src.sparse.diagonals import bsr_get_diag as bsr_get_diag
-from warp._src.sparse.diagonals import bsr_identity as bsr_identity
-from warp._src.sparse.diagonals import bsr_set_diag as bsr_set_diag
-from warp._src.sparse.diagonals import bsr_set_identity as bsr_set_identity
-from warp._src.sparse.sums import bsr_axpy as bsr_axpy
-from warp._src.sparse.sums import bsr_axpy_work_arrays as bsr_axpy_work_arrays
-from warp._src.sparse.sums import bsr_scale as bsr_scale
-from warp._src.sparse.copies import bsr_assign as bsr_assign
-from warp._src.sparse.copies import bsr_compress as bsr_compress
-from warp._src.sparse.copies import bsr_copy as bsr_copy
-from warp._src.sparse.copies import bsr_set_transpose as bsr_set_transpose
-from warp._src.sparse.copies import bsr_transposed as bsr_transposed
-from warp._src.sparse.diagonals import bsr_diag as bsr_diag
-from warp._src.sparse.diagonals import bsr_get_diag as bsr_get_diag
-from warp._src.sparse.diagonals import bsr_identity as bsr_identity
-from warp._src.sparse.diagonals import bsr_set_diag as bsr_set_diag
-from warp._src.sparse.diagonals import bsr_set_identity as bsr_set_identity
-from warp._src.sparse.sums import bsr_axpy as bsr_axpy
-from warp._src.sparse.sums import bsr_axpy_work_arrays as bsr_axpy_work_arrays
-from warp._src.sparse.sums import bsr_scale as bsr_scale
 from warp._src.sparse.copies import bsr_assign as bsr_assign
 from warp._src.sparse.copies import bsr_compress as bsr_compress
 from warp._src.sparse.copies import bsr_copy as bsr_copy
