@@ -89,11 +89,7 @@ class array(ArrayExchange, InUnions):
     ) -> None:
         if (
             data.__class__ is _ndarray
-            and shape is None
-            and ndim is None
-            and ptr is None
-            and strides is None
-            and length is None
+            and shape is ndim is ptr is strides is length is None
             and not pinned
             and is_host(device)
         ):
