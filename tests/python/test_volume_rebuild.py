@@ -169,7 +169,7 @@ def test_rebuilds_take_no_more_memory_in_the_end() -> None:
     device = wp.get_device()
     # On a CPU the C library gives memory back in steps of some 30 MB, one in 350 rebuilds: what counts is the most that is taken.
     first = 20 if device.is_cuda else 450
-    times = 10_000 if os.environ.get("WEFT_SOAK") else 3 * first
+    times = 10_000 if os.environ.get("WEFT_SOAK") else first
 
     def taken() -> int:
         wp.synchronize()
@@ -183,7 +183,7 @@ def test_rebuilds_take_no_more_memory_in_the_end() -> None:
         found = 0
         for n in range(rebuilds):
             volume.rebuild(sets[n % 2])
-            if n % 20 == 19:
+            if n % 50 == 49 or n + 1 == rebuilds:
                 found = max(found, taken())
         return found
 
