@@ -167,7 +167,9 @@ def test_rebuilds_take_no_more_memory_in_the_end() -> None:
     room = {"max_active_voxels": 1000, "max_leaf_nodes": 600, "max_lower_nodes": 30, "max_upper_nodes": 9}
     volume = wp.Volume.allocate_by_voxels(sets[0], 0.5, rebuildable=True, **room)
     device = wp.get_device()
-    times = 10_000 if os.environ.get("WEFT_SOAK") else 60
+    # On a CPU the C library gives memory back in steps of some 30 MB, one in 350 rebuilds: what counts is the most that is taken.
+    first = 20 if device.is_cuda else 450
+    times = 10_000 if os.environ.get("WEFT_SOAK") else first
 
     def taken() -> int:
         wp.synchronize()
@@ -177,9 +179,13 @@ def test_rebuilds_take_no_more_memory_in_the_end() -> None:
         with open("/proc/self/statm") as numbers:
             return int(numbers.read().split()[1]) * 4096
 
-    for n in range(20):
-        volume.rebuild(sets[n % 2])
-    before = taken()
-    for n in range(times):
-        volume.rebuild(sets[n % 2])
-    assert taken() - before < (1 << 23)
+    def most(rebuilds: int) -> int:
+        found = 0
+        for n in range(rebuilds):
+            volume.rebuild(sets[n % 2])
+            if n % 50 == 49 or n + 1 == rebuilds:
+                found = max(found, taken())
+        return found
+
+    before = most(first)
+    assert most(times) - before < (1 << 23)
