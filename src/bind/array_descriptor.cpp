@@ -2,6 +2,7 @@
 // the descriptor lie its element type and place, which launches compare.
 #include <cstring>
 
+#include <Python.h>
 #include <structmember.h>
 
 #include "bind/torch_exchange.h"

@@ -1,5 +1,6 @@
 // The usual call of an operator of PyTorch (python/warp/_src/interop/torch_op.py): plain tensors, one result of the type and shape of
 // the first array. Everything else gets None for an answer, and is seen to in Python.
+#include <Python.h>
 #include <structmember.h>
 
 #include "bind/exchange.h"
