@@ -99,6 +99,18 @@ def dense_mask(matrix):
     return dense(held)
 
 
+def test_products_of_matrices_with_strides():
+    x, dense_x = random_matrix(5, 6, 14, wp.types.matrix((2, 3), wp.float64), 4)
+    y, dense_y = random_matrix(6, 4, 12, wp.types.matrix((3, 4), wp.float64), 5)
+    want = sp.bsr_mm(x, y)
+    room = wp.zeros(2 * x.values.shape[0], dtype=x.dtype)[::2]
+    room.assign(x.values)
+    x.values = room
+    got = sp.bsr_mm(x, y)
+    np.testing.assert_array_equal(dense(got), dense(want))
+    np.testing.assert_allclose(dense(got), dense_x @ dense_y, atol=1e-12)
+
+
 def test_products_with_themselves():
     made, want = random_matrix(5, 5, 12, wp.mat22, 4)
     sp.bsr_mm(made, made, made, 1.0, 1.0)

@@ -169,22 +169,23 @@ def _copied(x: array, buffer: array | None) -> array:
 
 # ---- products of matrices --------------------------------------------------------------------------------------------
 
-# A thread takes {N} neighbouring columns of a block, one sum for each, so that a search serves all of them. What is done for
-# each of them stands in lines of its own, which are put in place of their names.
+# A thread takes a part of a block, {N} columns of {P} rows, with a sum for each number, so that a search serves all of them. What is
+# done for each of them stands in lines of its own, which are put in place of their names.
 _PRODUCT_LINES = {
-    "begin": "t{q} = {W}(0)",
-    "add": "t{q} += factor * {W}(y[met, m, {j}])",
-    "finish": "t{q} = alpha * t{q}",
-    "keep": "t{q} += beta * {W}(old[before, i, {j}])",
-    "store": "z[b, i, {j}] = {S}(t{q})",
+    "begin": "t{p}_{q} = {W}(0)",
+    "add": "t{p}_{q} += {W}(x[k, i + {p}, m]) * {W}(y[met, m, j + {q}])",
+    "finish": "t{p}_{q} = alpha * t{p}_{q}",
+    "keep": "t{p}_{q} += beta * {W}(old[before, i + {p}, j + {q}])",
+    "store": "z[b, i + {p}, j + {q}] = {S}(t{p}_{q})",
 }
 _PRODUCT = BlockKernel(
     "bsr_product",
     "rows: {ints}, columns: {ints}, x_starts: {ints}, x_ends: {ints}, x_columns: {ints}, x: wp.array3d(dtype={S}),"
     " y_starts: {ints}, y_ends: {ints}, y_columns: {ints}, y: wp.array3d(dtype={S}), alpha: {W}, old: wp.array3d(dtype={S}),"
     " old_starts: {ints}, old_ends: {ints}, old_columns: {ints}, beta: {W}, z: wp.array3d(dtype={S})",
-    "b, i, g",
+    "b, h, g",
     """
+i = h * {P}
 j = g * {N}
 row = rows[b]
 {begin}
@@ -194,7 +195,6 @@ if row >= 0:
         met = block_between(col, y_starts[x_columns[k]], y_ends[x_columns[k]], y_columns)
         if met >= 0:
             for m in range({M}):
-                factor = {W}(x[k, i, m])
                 {add}
     {finish}
     if {keeps}:
@@ -206,13 +206,14 @@ if row >= 0:
 )
 
 
-def _product_words(words: dict[str, str], columns: int) -> tuple[int, dict[str, str]]:
-    """How many threads share a row of a block, and the lines of each."""
-    each = next(n for n in (4, 3, 2, 1) if columns % n == 0)
-    lines = {}
-    for name, line in _PRODUCT_LINES.items():
-        lines[name] = "; ".join(line.format(q=q, j=f"j + {q}", S=words["S"], W=words["W"]) for q in range(each))
-    return columns // each, {**lines, "N": str(each), "S": words["S"], "W": words["W"]}
+def _product_words(scalar: str, shape: tuple[int, int]) -> tuple[int, int, dict[str, str]]:
+    """Into how many parts, below each other and side by side, a block is cut for threads, and the lines of each."""
+    tall, wide = (next(n for n in (3, 4, 2, 1) if size % n == 0) for size in shape)
+    words = block_words(scalar, shape)
+    kinds = {"S": words["S"], "W": words["W"]}
+    places = [(p, q) for p in range(tall) for q in range(wide)]
+    lines = {name: "; ".join(line.format(p=p, q=q, **kinds) for p, q in places) for name, line in _PRODUCT_LINES.items()}
+    return shape[0] // tall, shape[1] // wide, {**lines, **kinds, "P": str(tall), "N": str(wide)}
 
 
 # A thread takes the meetings of a block of x with blocks of y, and counts them or writes them down. Where only `new` ones count
@@ -315,9 +316,9 @@ def bsr_mm(
         candidates = _product_candidates(x, y, old, keeps, work_arrays or WorkArrays(), max_new_nnz)
         set_topology(z, candidates, (x.nrow, y.ncol), policy == "padded", needs, work_arrays)
         z_rows = z.uncompress_rows()
-    shared, words = _product_words(block_words(z.values._element.scalar, z.block_shape), z.block_shape[1])
+    below, beside, words = _product_words(z.values._element.scalar, z.block_shape)
     _PRODUCT.follow(
-        (z.nnz, z.block_shape[0], shared), z_rows, z.columns, x.offsets, row_ends(x), x.columns, x.scalar_values,
+        (z.nnz, below, beside), z_rows, z.columns, x.offsets, row_ends(x), x.columns, x.scalar_values,
         y.offsets, row_ends(y), y.columns, y.scalar_values, alpha,
         (old if keeps else x).scalar_values, *(_rows_of(old) if keeps else _rows_of(x)), beta, z.scalar_values,
         M=x.block_shape[1], keeps=keeps, **words,
