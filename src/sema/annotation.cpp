@@ -231,7 +231,7 @@ class AnnotationReader {
       const Expr* length = argument(call, 0, {"length"});
       auto n = extent(length);
       if (!n && is_any(length)) return generic_composite(call, Pattern::Kind::vec, scalar_at(1));
-      if (!n && as_integer(eval_constant(*length, scope_)) == 0) {
+      if (!n && length && as_integer(eval_constant(*length, scope_)) == 0) {
         auto scalar = scalar_at(1);
         if (scalar && scalar->kind == Pattern::Kind::exact && is_number(*scalar))
           return Pattern::exactly(empty_vector(scalar->type));

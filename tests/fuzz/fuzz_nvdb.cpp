@@ -131,7 +131,7 @@ void check_table(std::span<const std::byte> grid, const GridFacts& facts) {
         const Place place = walk(grid, facts, at(0, x), at(1, y), at(2, z));
         require(place.leaf == (entry < kOneValue));
         if (place.leaf) {
-          require(place.at == facts.first_leaf + std::uint64_t(entry) * facts.layout->leaf_bytes);
+          require(place.at == std::uint64_t(entry) * 4);
           continue;
         }
         const std::uint64_t value = std::uint64_t(entry - kOneValue) * 4;

@@ -218,8 +218,8 @@ bool votes(const std::vector<const ir::Op*>& ops) { return reaches(ops, OpCode::
 /// and more of them at a time hide its loads.
 bool shares_work(const std::vector<const ir::Op*>& ops) { return votes(ops) && reaches(ops, OpCode::shuffle); }
 
-/// So that seven blocks of 128 threads fit a multiprocessor. Measured: docs/design/geometry.md, "Walks".
-constexpr int kSharingRegisters = 72;
+/// So that eight blocks of 128 threads fit a multiprocessor. Measured: docs/design/geometry.md, "Walks".
+constexpr int kSharingRegisters = 64;
 
 }  // namespace
 

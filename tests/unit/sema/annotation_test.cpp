@@ -49,6 +49,7 @@ TEST(Annotation, Generic) {
   EXPECT_EQ(annotation("wp.array(dtype=Any)"), "array[Any,1]");
   EXPECT_EQ(annotation("wp.types.vector(length=3, dtype=wp.Float)"), "vec[3,Float]");
   EXPECT_EQ(annotation("wp.types.vector(length=Any, dtype=float)"), "vec[Any,float32]");
+  EXPECT_EQ(annotation("wp.types.vector(length=0)"), "vec0_float32");
   EXPECT_EQ(annotation("wp.types.matrix(shape=(Any, 2), dtype=Any)"), "mat[Any,2,Any]");
   EXPECT_EQ(annotation("wp.ref[float]"), "ref[float32]");
 }
@@ -58,7 +59,8 @@ TEST(Annotation, Refused) {
   EXPECT_EQ(annotation("\"no such\""), "3:10 bad_annotation");
   EXPECT_EQ(annotation("\"'float'\""), "3:10 bad_annotation");
   EXPECT_EQ(annotation("1 + 2"), "3:10 bad_annotation");
-  EXPECT_EQ(annotation("wp.types.vector(length=0)"), "3:10 bad_annotation");
+  EXPECT_EQ(annotation("wp.types.vector()"), "3:10 bad_annotation");
+  EXPECT_EQ(annotation("wp.types.vector(length=-1)"), "3:10 bad_annotation");
   EXPECT_EQ(annotation("wp.types.vector(length=70000)"), "3:10 bad_annotation");
   EXPECT_EQ(annotation("wp.types.quaternion(dtype=int)"), "3:10 bad_annotation");
 }
