@@ -1455,6 +1455,10 @@ class tile:
         shape: extents, or None for any.
         storage: "register" or "shared": a wish about where it lies, which changes no result.
         """
+    def size_in_bytes(self) -> _b.int:
+        """What its elements take together."""
+    def ctype(self) -> _b.str:
+        """Its type in words: how elements lie, what they are, how many along each dimension."""
     @_b.property
     def ndim(self) -> _b.int:
         """How many dimensions it has; 0 if that is open."""
@@ -1468,6 +1472,10 @@ class tile_stack:
         capacity: how many values it has room for.
         dtype: their type.
         """
+    def size_in_bytes(self) -> _b.int:
+        """What its elements and their count take together."""
+    def ctype(self) -> _b.str:
+        """Its type in words: what its elements are, and how many it has room for."""
 
 def timing_begin(cuda_filter: _b.int = 4294967295, synchronize: _b.bool = True) -> None:
     """Measures kernels, copies, fills and graphs on all CUDA devices from now on, those whose `wp.TIMING_*` flags the filter
