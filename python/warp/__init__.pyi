@@ -4,7 +4,7 @@
 import builtins as _b
 import enum as _enum
 import typing as _t
-from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, dlpack as dlpack, geometry as geometry, jax as jax, math as math, paddle as paddle, tape as tape, torch as torch, types as types, utils as utils
+from warp import autograd as autograd, build as build, builtins as builtins, codegen as codegen, config as config, constants as constants, context as context, dlpack as dlpack, geometry as geometry, jax as jax, math as math, paddle as paddle, sparse as sparse, tape as tape, torch as torch, types as types, utils as utils
 from warp.build import clear_kernel_cache as clear_kernel_cache, clear_lto_cache as clear_lto_cache
 from warp.codegen import WarpCodegenAttributeError as WarpCodegenAttributeError, WarpCodegenError as WarpCodegenError, WarpCodegenKeyError as WarpCodegenKeyError, WarpCodegenTypeError as WarpCodegenTypeError, WarpCodegenValueError as WarpCodegenValueError, WarpDeterminismError as WarpDeterminismError
 from warp.config import DeterministicMode as DeterministicMode
