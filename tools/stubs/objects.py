@@ -29,10 +29,11 @@ BARE = {
 }
 PARAMETERS = {"dim": "_b.int | _t.Sequence[_b.int] | None"}
 """What parameters of these names take where their annotation says nothing."""
+_OPERATORS = "add sub mul truediv matmul"
 METHODS = {
     f"__{name}__"
-    for name in "init call enter exit len getitem setitem iter eq hash bool int float index array".split()  # noqa: SIM905
-}
+    for name in "init call enter exit len getitem setitem iter eq hash bool int float index array neg".split()  # noqa: SIM905
+} | {f"__{kind}{name}__" for name in _OPERATORS.split() for kind in ("", "r", "i")}
 
 
 class Annotations(ast.NodeTransformer):
