@@ -5,11 +5,312 @@ import builtins as _b
 import enum as _enum
 import typing as _t
 from typing import Any, Callable
+from warp.types import array
 
 import numpy.typing as npt
 
 BSR_STATUS_ROW_CAPACITY_EXCEEDED: _b.int
 BSR_STATUS_SUCCESS: _b.int
+class BsrMatrix:
+    """A sparse matrix of blocks, in rows. `bsr_zeros`, `bsr_from_triplets`, `bsr_identity` and others make them; annotate
+    parameters of kernels by `bsr_matrix_t(block_type)`.
+
+    `nrow` and `ncol` count rows and columns of blocks, `nnz` is an upper bound on the number of blocks, `offsets`, `columns`
+    and `values` hold them, `row_counts` says how many of a row are in use (None: all).
+    """
+    nrow: _b.int
+    ncol: _b.int
+    nnz: _b.int
+    offsets: Any
+    row_counts: Any
+    columns: Any
+    values: Any
+    @_b.property
+    def scalar_type(self) -> Any:
+        """The type of the numbers in blocks."""
+    @_b.property
+    def block_shape(self) -> _b.tuple[_b.int, _b.int]:
+        """Rows and columns of a block; (1, 1) for scalars."""
+    @_b.property
+    def block_size(self) -> _b.int:
+        """How many numbers a block has."""
+    @_b.property
+    def shape(self) -> _b.tuple[_b.int, _b.int]:
+        """Rows and columns of the matrix, counted in numbers."""
+    @_b.property
+    def dtype(self) -> Any:
+        """The type of blocks: a matrix type or a scalar type."""
+    @_b.property
+    def device(self) -> Any:
+        """Where the matrix lies."""
+    @_b.property
+    def requires_grad(self) -> _b.bool:
+        """Whether tapes follow the values."""
+    @_b.property
+    def scalar_values(self) -> array[Any, Any]:
+        """The values as numbers in three dimensions: block, row, column."""
+    def uncompress_rows(self, out: array[Any, Any] | None = None) -> array[Any, Any]:
+        """The row of each block that there is room for; -1 for room that is not in use.
+
+        Args:
+            out: an int32 array that takes them, with room for `nnz` at least.
+        """
+    def nnz_sync(self) -> _b.int:
+        """Waits for the device, and gives the number of blocks; of padded matrices, how many there is room for in rows."""
+    def copy_nnz_async(self, known_nnz: _b.int | None = None) -> None:
+        """Begins to copy the number of blocks to the host; `nnz_sync` then waits for that copy alone. To be called when a
+        kernel, or a graph, has changed `offsets`.
+
+        Args:
+            known_nnz: the number, if the host knows it: `nnz` is set to it.
+        """
+    def notify_nnz_changed(self, nnz: _b.int | None = None, nnz_capacity: _b.int | None = None) -> None:
+        """Tells the matrix that its `offsets` were changed by hand.
+
+        Args:
+            nnz: how many blocks there are now, or a bound; unknown, the device is asked, or `nnz_capacity` taken.
+            nnz_capacity: makes room for so many blocks at least.
+        """
+    def status_sync(self) -> _b.int:
+        """What became of the last operations on a padded matrix: BSR_STATUS_SUCCESS, or what went wrong since the status was
+        last cleared. Waits for the device.
+        """
+    def status_message(self) -> _b.str:
+        """The status in words."""
+    def clear_status(self) -> None:
+        """Sets the status back to success."""
+    def __add__(self, other: Any) -> BsrMatrix: ...
+    def __radd__(self, other: Any) -> BsrMatrix: ...
+    def __iadd__(self, other: Any) -> BsrMatrix: ...
+    def __sub__(self, other: Any) -> BsrMatrix: ...
+    def __rsub__(self, other: Any) -> BsrMatrix: ...
+    def __isub__(self, other: Any) -> BsrMatrix: ...
+    def __mul__(self, other: Any) -> Any: ...
+    def __rmul__(self, other: Any) -> Any: ...
+    def __imul__(self, other: Any) -> BsrMatrix: ...
+    def __truediv__(self, other: Any) -> Any: ...
+    def __itruediv__(self, other: Any) -> BsrMatrix: ...
+    def __neg__(self) -> Any: ...
+    def __matmul__(self, other: Any) -> Any: ...
+    def __rmatmul__(self, other: Any) -> Any: ...
+    def __imatmul__(self, other: Any) -> BsrMatrix: ...
+    def transpose(self) -> BsrMatrix:
+        """The transpose, as a new matrix."""
+
+class BsrTripletMap:
+    """Which triplets belong to which block of a matrix: `bsr_set_from_triplets(…, build_mapping=…)` fills it, and
+    `bsr_set_from_mapped_values` then sets the same blocks from other values, without sorting.
+
+    Args:
+        capacity: room for so many triplets; it grows as needed.
+        device: where it lies.
+    """
+    triplet_count: _b.int
+    def __init__(self, capacity: _b.int = 0, device: Any = None) -> None: ...
+    @_b.property
+    def device(self) -> Any:
+        """Where the map lies."""
+    @_b.property
+    def capacity(self) -> _b.int:
+        """For how many triplets there is room."""
+    def validate(self, dest: BsrMatrix) -> None:
+        """ValueError if the map was not built for a matrix as it is now."""
+
+def bsr_assign(dest: BsrMatrix, src: Any, structure_only: _b.bool = False, topology: Any = None, masked: _b.bool | None = None) -> None:
+    """Gives a matrix the blocks and values of another, whose blocks may have another shape and other numbers.
+
+    Args:
+        dest: what is changed, its size included.
+        src: what is copied.
+        structure_only: leaves values open.
+        topology: "compact"; "masked" keeps the blocks of `dest` and takes only their values; "padded" keeps the room of its rows.
+        masked: the same as topology="masked".
+    """
+def bsr_axpy(x: Any, y: BsrMatrix | None = None, alpha: Any = 1.0, beta: Any = 1.0, work_arrays: Any = None, topology: Any = None, masked: _b.bool | None = None) -> BsrMatrix:
+    """`y = alpha * x + beta * y`, and gives y.
+
+    Args:
+        x: a matrix. Blocks of other shapes or numbers than those of y are converted.
+        y: takes the result; a new matrix without it.
+        alpha, beta: numbers.
+        work_arrays: a bsr_axpy_work_arrays, which keeps arrays for further calls.
+        topology: "compact"; "masked" keeps the blocks that y has; "padded" keeps the room of y's rows.
+        masked: the same as topology="masked".
+    """
+class bsr_axpy_work_arrays:
+    """Arrays that `bsr_axpy` needs on the way, kept from one call to the next."""
+
 bsr_block_index: Any
+def bsr_compress(src: BsrMatrix, prune_numerical_zeros: _b.bool = True, inplace: _b.bool = False, topology: _b.str | None = None, structure_only: _b.bool = False) -> BsrMatrix:
+    """Puts the blocks of a matrix in order: no room between rows, columns going up, blocks of one place added up. Gives
+    the matrix.
+
+    Args:
+        src: the matrix, which is changed.
+        prune_numerical_zeros: leaves out blocks that are zero.
+        inplace: writes to the arrays that the matrix has; otherwise it gets new ones, so that the old values are kept, and
+            gradients with respect to them can be taken.
+        topology: "compact", or "padded", which keeps the room of rows.
+        structure_only: sets only offsets and columns; values stay as they are, and none is left out for being zero.
+    """
+def bsr_copy(A: Any, scalar_type: Any = None, block_shape: _b.tuple[_b.int, _b.int] | None = None, structure_only: _b.bool = False, topology: _b.str = 'compact') -> BsrMatrix:
+    """A copy of a matrix.
+
+    Args:
+        A: the matrix.
+        scalar_type: the type of its numbers; those of A without it.
+        block_shape: rows and columns of its blocks; those of A without it.
+        structure_only: leaves values open.
+        topology: "compact", or "padded", which keeps the room of A's rows.
+    """
+def bsr_diag(diag: Any = None, rows_of_blocks: _b.int | None = None, cols_of_blocks: _b.int | None = None, block_type: Any = None, device: Any = None) -> BsrMatrix:
+    """A diagonal matrix.
+
+    Args:
+        diag: an array of blocks; or one block, for all places; None leaves values open.
+        rows_of_blocks, cols_of_blocks: the size in blocks; that of the array without them.
+        block_type: the type of blocks; that of `diag` without it.
+        device: where the matrix lies; where the array does.
+    """
+def bsr_from_triplets(rows_of_blocks: _b.int, cols_of_blocks: _b.int, rows: array[Any, Any], columns: array[Any, Any], values: array[Any, Any], prune_numerical_zeros: _b.bool = True) -> BsrMatrix:
+    """A matrix from triplets (row, column, value); those of one place are added up, in their order.
+
+    Args:
+        rows_of_blocks, cols_of_blocks: its size in blocks.
+        rows, columns: int32 arrays. Triplets outside of the matrix are left out.
+        values: blocks or scalars, or an array of three dimensions with the numbers of blocks.
+        prune_numerical_zeros: leaves out triplets whose value is zero.
+    """
+def bsr_get_diag(A: Any, out: array[Any, Any] | None = None) -> array[Any, Any]:
+    """The blocks on the diagonal of a matrix; zeros where there is none.
+
+    Args:
+        A: the matrix.
+        out: an array of blocks that takes them; a new one without it.
+    """
+def bsr_identity(rows_of_blocks: _b.int, block_type: Any, device: Any = None) -> BsrMatrix:
+    """The identity.
+
+    Args:
+        rows_of_blocks: its size in blocks.
+        block_type: the type of blocks: a scalar type or one of square matrices.
+        device: where it lies.
+    """
+def bsr_matrix_t(dtype: Any) -> Any:
+    """The struct type of sparse matrices with blocks of this type, to annotate parameters of kernels.
+
+    Args:
+        dtype: a scalar type or a matrix type.
+    """
+def bsr_mm(x: Any, y: Any, z: BsrMatrix | None = None, alpha: Any = 1.0, beta: Any = 0.0, work_arrays: Any = None, reuse_topology: Any = False, tile_size: Any = 0, max_new_nnz: _b.int | None = None, topology: _b.str | None = None, masked: _b.bool | None = None) -> BsrMatrix:
+    """`z = alpha * x @ y + beta * z`, and gives z.
+
+    Args:
+        x, y: the matrices; blocks of x have as many columns as those of y have rows.
+        z: takes the result; a new matrix without it.
+        alpha, beta: numbers.
+        work_arrays: a bsr_mm_work_arrays, which keeps arrays for further calls.
+        reuse_topology: z, x and y have the blocks of the last call, so only values are computed. Needs work_arrays.
+        tile_size: how many threads share a block, a hint that is not needed.
+        max_new_nnz: a bound on the number of meetings of blocks, without which the host asks the device; further ones are
+            dropped, with a message.
+        topology: "compact"; "masked" computes only the blocks that z has; "padded" keeps the room of z's rows.
+        masked: the same as topology="masked".
+    """
+class bsr_mm_work_arrays:
+    """Arrays that `bsr_mm` needs on the way, kept from one call to the next."""
+
+def bsr_mv(A: Any, x: array[Any, Any], y: array[Any, Any] | None = None, alpha: Any = 1.0, beta: Any = 0.0, transpose: _b.bool = False, work_buffer: array[Any, Any] | None = None, tile_size: _b.int = 0) -> array[Any, Any]:
+    """`y = alpha * A @ x + beta * y`, and gives y.
+
+    Args:
+        A: the matrix.
+        x: vectors as long as blocks have columns, or as many scalars.
+        y: takes the result: vectors as long as blocks have rows, or scalars; a new array without it.
+        alpha, beta: numbers. Where beta is zero, what y held does not matter.
+        transpose: multiplies with the transpose.
+        work_buffer: takes a copy of x where x and y share memory; a new array without it.
+        tile_size: how many threads share a row, a hint that is not needed.
+    """
 bsr_row_index: Any
+def bsr_scale(x: Any, alpha: Any) -> BsrMatrix:
+    """Multiplies a matrix by a number, in place, and gives it.
+
+    Args:
+        x: the matrix; of `2.0 * A`, A is what changes.
+        alpha: the number.
+    """
+def bsr_set_diag(A: BsrMatrix, diag: Any, rows_of_blocks: _b.int | None = None, cols_of_blocks: _b.int | None = None) -> None:
+    """Makes a matrix diagonal.
+
+    Args:
+        A: the matrix; its blocks become those of its diagonal.
+        diag: an array of blocks; or one block, for all places; None leaves values open.
+        rows_of_blocks, cols_of_blocks: the size in blocks; without them that of the array or, for one block, that of A.
+    """
+def bsr_set_from_mapped_values(dest: BsrMatrix, mapping: BsrTripletMap, values: array[Any, Any], reduction: _b.str = 'gather') -> None:
+    """Sets the values of a matrix from those of triplets, by a map of them that was built for it.
+
+    Args:
+        dest: the matrix; its blocks stay.
+        mapping: what `bsr_set_from_triplets` filled.
+        values: one for each triplet.
+        reduction: "gather" adds up the triplets of a block in their order; "atomic" lets each triplet add to its block, which
+            on GPUs happens in any order.
+    """
+def bsr_set_from_triplets(dest: BsrMatrix, rows: array[Any, Any], columns: array[Any, Any], values: array[Any, Any] | None = None, count: Any = None, prune_numerical_zeros: _b.bool | None = None, topology: _b.str | None = None, build_mapping: Any = None, masked: _b.bool | None = None) -> BsrTripletMap | None:
+    """Sets a matrix from triplets (row, column, value); those of one place are added up, in their order.
+
+    Args:
+        dest: the matrix; it keeps its size.
+        rows, columns: int32 arrays. Triplets outside of the matrix are left out.
+        values: blocks, or an array of three dimensions with their numbers; None sets the blocks and leaves values open.
+        count: an int32 array of one element: only so many triplets count.
+        prune_numerical_zeros: leaves out triplets whose value is zero; true unless said otherwise.
+        topology: "compact"; "masked" keeps the blocks that there are and drops what falls elsewhere; "padded" keeps the room of
+            rows, and empties rows that need more, which `status_sync` tells.
+        build_mapping: True, or a BsrTripletMap to be filled: which triplets belong to which block, for further values.
+        masked: the same as topology="masked".
+
+    Returns the map, if one is built.
+    """
+def bsr_set_identity(A: BsrMatrix, rows_of_blocks: _b.int | None = None) -> None:
+    """Makes a matrix of square blocks the identity.
+
+    Args:
+        A: the matrix.
+        rows_of_blocks: its new size in blocks.
+    """
+def bsr_set_transpose(dest: BsrMatrix, src: Any, topology: Any = None, masked: _b.bool | None = None) -> None:
+    """Makes a matrix the transpose of another.
+
+    Args:
+        dest: what is changed, its size included; its blocks have the shape of the other's, transposed.
+        src: the other one.
+        topology: "compact"; "masked" keeps the blocks of `dest`; "padded" keeps the room of its rows.
+        masked: the same as topology="masked".
+    """
+def bsr_set_zero(bsr: BsrMatrix, rows_of_blocks: _b.int | None = None, cols_of_blocks: _b.int | None = None, *, topology: _b.str | None = 'compact', row_capacity: Any = None, nnz_capacity: _b.int | None = None) -> None:
+    """Takes all blocks out of a matrix.
+
+    Args:
+        rows_of_blocks, cols_of_blocks: its new size in blocks.
+        topology: "compact"; "padded", which keeps the room of rows or sets it by `row_capacity`; "masked" keeps the blocks and
+            sets them to zero.
+        row_capacity: room in each row: a number, or an int32 array with one for each.
+        nnz_capacity: room for so many blocks in all, at least.
+    """
+def bsr_transposed(A: Any) -> BsrMatrix:
+    """The transpose of a matrix, as a new one."""
+def bsr_zeros(rows_of_blocks: _b.int, cols_of_blocks: _b.int, block_type: Any, device: Any = None, *, topology: _b.str | None = None, row_capacity: Any = None, nnz_capacity: _b.int | None = None) -> BsrMatrix:
+    """A matrix without blocks.
+
+    Args:
+        rows_of_blocks, cols_of_blocks: its size in blocks.
+        block_type: the type of blocks: a scalar type or a matrix type.
+        device: where it lies.
+        topology: "compact", or "padded": each row has room for blocks of its own.
+        row_capacity: that room: a number for all rows, or an int32 array with one for each.
+        nnz_capacity: room for so many blocks in all.
+    """
 scalar_types: _b.tuple[Any, ...]

@@ -1,5 +1,7 @@
 """warp.sparse: products, sums, copies, transposes and diagonals against dense matrices."""
 
+import os
+
 import numpy as np
 import pytest
 import warp as wp
@@ -273,6 +275,30 @@ def test_diagonals_of_one_block():
     assert sp.bsr_diag(rows_of_blocks=3, block_type=wp.mat33).nnz == 3
     tall = sp.bsr_diag(wp.array([1.0, 2.0], dtype=float), rows_of_blocks=3, cols_of_blocks=2)
     np.testing.assert_array_equal(dense(tall), [[1, 0], [0, 2], [0, 0]])
+
+
+@pytest.mark.skipif("WEFT_FAKE_CUDA_RUNS" in os.environ, reason="the fake driver runs no graphs")
+def test_graphs_capture_products_and_sums():
+    a, _ = random_matrix(4, 4, 9, float, 14)
+    product, room = sp.bsr_zeros(4, 4, float, nnz_capacity=16), sp.bsr_zeros(4, 4, float, row_capacity=4)
+
+    def work():
+        sp.bsr_mm(a, a, product, max_new_nnz=16)
+        sp.bsr_assign(room, a, topology="padded")
+        sp.bsr_axpy(product, room, topology="padded")
+        return sp.bsr_transposed(a)
+
+    work()
+    with wp.ScopedCapture() as capture:
+        turned = work()
+    a.values.assign(2.0 * a.values.numpy() + 1.0)
+    want = dense(a)
+    wp.capture_launch(capture.graph)
+    np.testing.assert_allclose(dense(product), want @ want, rtol=1e-5)
+    np.testing.assert_allclose(dense(room), want @ want + want, rtol=1e-5)
+    np.testing.assert_allclose(dense(turned), want.T, rtol=1e-5)
+    with pytest.raises(RuntimeError, match="max_new_nnz"), wp.ScopedCapture():
+        sp.bsr_mm(a, a)
 
 
 def matrices():

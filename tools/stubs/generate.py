@@ -34,6 +34,9 @@ SOURCES = {  # whose names a module path has as its own
     "builtins": ("warp._src.values.builtins",),
     "context": ("warp._src.kernels.modules", "warp._src.kernels.definitions", "warp._src.kernels.launching"),
     "geometry": ("warp._src.geometry.marching_cubes",),
+    "sparse": tuple(
+        f"warp._src.sparse.{part}" for part in ("matrix", "making", "copies", "diagonals", "sums", "products", "topology")
+    ),
     "utils": ("warp._src.api.utils",),
 }
 

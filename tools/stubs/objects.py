@@ -31,10 +31,11 @@ PARAMETERS = {"dim": "_b.int | _t.Sequence[_b.int] | None"}
 """What parameters of these names take where their annotation says nothing."""
 RESULTS = {"from_jax": "array[Any, Any]"}
 """What functions of C++ give that always give the same."""
+_OPERATORS = "add sub mul truediv matmul"
 METHODS = {
     f"__{name}__"
-    for name in "init call enter exit len getitem setitem iter eq hash bool int float index array".split()  # noqa: SIM905
-}
+    for name in "init call enter exit len getitem setitem iter eq hash bool int float index array neg".split()  # noqa: SIM905
+} | {f"__{kind}{name}__" for name in _OPERATORS.split() for kind in ("", "r", "i")}
 
 
 class Annotations(ast.NodeTransformer):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from warp._src.arrays.array import array
 from warp._src.optim.linear_gmres import GMRES
 from warp._src.optim.linear_solvers import CG, CR, BiCGSTAB
 
 
 def cg(
     A: Any,
-    b: array,
-    x: array,
+    b: Any,
+    x: Any,
     tol: float | None = None,
     atol: float | None = None,
     maxiter: float | None = 0,
@@ -49,8 +48,8 @@ def cg(
 
 def cr(
     A: Any,
-    b: array,
-    x: array,
+    b: Any,
+    x: Any,
     tol: float | None = None,
     atol: float | None = None,
     maxiter: float | None = 0,
@@ -70,8 +69,8 @@ def cr(
 
 def bicgstab(
     A: Any,
-    b: array,
-    x: array,
+    b: Any,
+    x: Any,
     tol: float | None = None,
     atol: float | None = None,
     maxiter: float | None = 0,
@@ -91,8 +90,8 @@ def bicgstab(
 
 def gmres(
     A: Any,
-    b: array,
-    x: array,
+    b: Any,
+    x: Any,
     tol: float | None = None,
     atol: float | None = None,
     restart: int = 31,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import zeros
 from warp._src.optim.linear_state import BEGIN, LinearSolverState, checked_restart, flat
 from warp._src.sparse.block_kernels import BlockKernel
@@ -146,8 +145,8 @@ class GMRES(LinearSolverState):
     def __init__(
         self,
         A: Any,
-        b: array,
-        x: array,
+        b: Any,
+        x: Any,
         tol: float | None = None,
         atol: float | None = None,
         restart: int = 31,

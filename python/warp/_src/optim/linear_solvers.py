@@ -55,8 +55,8 @@ class _Restartable(LinearSolverState):
     def __init__(
         self,
         A: Any,
-        b: array,
-        x: array,
+        b: Any,
+        x: Any,
         tol: float | None = None,
         atol: float | None = None,
         maxiter: float | None = 0,
@@ -234,8 +234,8 @@ class BiCGSTAB(LinearSolverState):
     def __init__(
         self,
         A: Any,
-        b: array,
-        x: array,
+        b: Any,
+        x: Any,
         tol: float | None = None,
         atol: float | None = None,
         maxiter: float | None = 0,

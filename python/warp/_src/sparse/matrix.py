@@ -45,6 +45,10 @@ for b in range(offsets[row], wp.min(ends[row], rows.shape[0])):
 )
 
 
+operations: Any = None
+"""The module operators.py, which is built on this one and enters itself here."""
+
+
 class _State:
     """What a matrix has besides the fields that kernels see."""
 
@@ -210,6 +214,57 @@ class BsrMatrix:
         status = state_of(self).status
         if status is not None:
             status.zero_()
+
+    # What operators do is built on the functions of this room: operators.py.
+
+    def __add__(self, other: Any) -> BsrMatrix:
+        return operations.add(self, other)
+
+    def __radd__(self, other: Any) -> BsrMatrix:
+        return operations.add(other, self)
+
+    def __iadd__(self, other: Any) -> BsrMatrix:
+        return operations.add_to(self, other)
+
+    def __sub__(self, other: Any) -> BsrMatrix:
+        return operations.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> BsrMatrix:
+        return operations.subtract(other, self)
+
+    def __isub__(self, other: Any) -> BsrMatrix:
+        return operations.subtract_from(self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return operations.scaled(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return operations.scaled(self, other)
+
+    def __imul__(self, other: Any) -> BsrMatrix:
+        return operations.bsr_scale(self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return operations.scaled(self, 1.0 / other)
+
+    def __itruediv__(self, other: Any) -> BsrMatrix:
+        return operations.bsr_scale(self, 1.0 / other)
+
+    def __neg__(self) -> Any:
+        return operations.scaled(self, -1.0)
+
+    def __matmul__(self, other: Any) -> Any:
+        return operations.multiply(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return operations.multiply_from_left(self, other)
+
+    def __imatmul__(self, other: Any) -> BsrMatrix:
+        return operations.bsr_mm(self, other, self)
+
+    def transpose(self) -> BsrMatrix:
+        """The transpose, as a new matrix."""
+        return operations.bsr_transposed(self)
 
 
 def block_shape_of(dtype: Any) -> tuple[int, int]:

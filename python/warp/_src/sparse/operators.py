@@ -1,31 +1,46 @@
-"""What Python's operators do with sparse matrices, and with a number times one. Importing this module adds them to the classes."""
+"""What Python's operators do with sparse matrices, and with a number times one. Importing this module gives them to the classes."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from warp._src.arrays.array import array
+from warp._src.sparse import matrix
 from warp._src.sparse.copies import bsr_copy, bsr_transposed
 from warp._src.sparse.expressions import BsrScaled, scaled
 from warp._src.sparse.matrix import BsrMatrix
 from warp._src.sparse.products import bsr_mm, bsr_mv
-from warp._src.sparse.sums import bsr_axpy, bsr_scale
+from warp._src.sparse.sums import bsr_axpy, bsr_scale  # noqa: F401 - of matrix.operations
 
 
-def _add(x: Any, y: Any) -> Any:
+def add(x: Any, y: Any) -> BsrMatrix:
+    """x + y"""
     return bsr_axpy(y, bsr_copy(x))
 
 
-def _subtract(x: Any, y: Any) -> Any:
+def add_to(x: BsrMatrix, y: Any) -> BsrMatrix:
+    """x += y"""
+    return bsr_axpy(y, x)
+
+
+def subtract(x: Any, y: Any) -> BsrMatrix:
+    """x - y"""
     return bsr_axpy(y, bsr_copy(x), alpha=-1.0)
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def subtract_from(x: BsrMatrix, y: Any) -> BsrMatrix:
+    """x -= y"""
+    return bsr_axpy(y, x, alpha=-1.0)
+
+
+def multiply(x: Any, y: Any) -> Any:
+    """x @ y"""
     return bsr_mv(x, y) if isinstance(y, array) else bsr_mm(x, y)
 
 
-def _matmul_from_left(x: Any, y: Any) -> Any:
-    """`y @ x`"""
+def multiply_from_left(x: Any, y: Any) -> Any:
+    """y @ x"""
     return bsr_mv(x, y, transpose=True) if isinstance(y, array) else bsr_mm(y, x)
 
 
@@ -39,27 +54,8 @@ def _evaluated(x: BsrScaled) -> BsrMatrix:
     return bsr_copy(x)
 
 
-def _transpose(x: BsrMatrix) -> BsrMatrix:
-    """The transpose, as a new matrix."""
-    return bsr_transposed(x)
-
-
-for _class in (BsrMatrix, BsrScaled):
-    _class.__add__ = _add  # type: ignore[union-attr]
-    _class.__radd__ = lambda x, y: _add(y, x)  # type: ignore[union-attr]
-    _class.__sub__ = _subtract  # type: ignore[union-attr]
-    _class.__rsub__ = lambda x, y: _subtract(y, x)  # type: ignore[union-attr]
-    _class.__mul__ = _class.__rmul__ = scaled  # type: ignore[union-attr]
-    _class.__truediv__ = lambda x, y: scaled(x, 1.0 / y)  # type: ignore[union-attr]
-    _class.__neg__ = lambda x: scaled(x, -1.0)  # type: ignore[union-attr]
-    _class.__matmul__ = _matmul  # type: ignore[union-attr]
-    _class.__rmatmul__ = _matmul_from_left  # type: ignore[union-attr]
-BsrMatrix.transpose = _transpose  # type: ignore[attr-defined]
+matrix.operations = sys.modules[__name__]
+for _name in ("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__neg__", "__matmul__", "__rmatmul__"):
+    setattr(BsrScaled, _name, getattr(BsrMatrix, _name))
 BsrScaled.eval = _evaluated  # type: ignore[attr-defined]
 BsrScaled.transpose = _transpose_scaled  # type: ignore[attr-defined]
-
-BsrMatrix.__iadd__ = lambda x, y: bsr_axpy(y, x)  # type: ignore[attr-defined]
-BsrMatrix.__isub__ = lambda x, y: bsr_axpy(y, x, alpha=-1.0)  # type: ignore[attr-defined]
-BsrMatrix.__imul__ = bsr_scale  # type: ignore[attr-defined]
-BsrMatrix.__itruediv__ = lambda x, y: bsr_scale(x, 1.0 / y)  # type: ignore[attr-defined]
-BsrMatrix.__imatmul__ = lambda x, y: bsr_mm(x, y, x)  # type: ignore[attr-defined]
