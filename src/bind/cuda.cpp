@@ -157,9 +157,6 @@ void register_cuda(nb::module_& m) {
         return std::pair(linked.version(), cuda::System::is_open() && cuda::System::shared().ptx_compiler() != nullptr);
       },
       "nvPTXCompiler: its version, 0 if it is not linked in, and whether it compiles for the devices here.");
-  m.def(
-      "set_quick_assembly", [](std::size_t bytes) { cuda::PtxCompiler::set_quick_from(bytes); }, nb::arg("bytes"),
-      "How long PTX has to be for nvPTXCompiler to do without what takes it longest.");
   m.def("cuda_is_open", [] { return cuda::System::is_open(); }, "Whether the CUDA driver was asked for.");
   nb::class_<HeldMemory>(m, "CudaMemory", "Memory of a CUDA device, given back with the object.")
       .def_prop_ro("address", [](const HeldMemory& h) { return reinterpret_cast<std::uintptr_t>(h.memory.get()); });

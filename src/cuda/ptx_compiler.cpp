@@ -1,8 +1,6 @@
 // Compiling PTX by nvPTXCompiler.
 #include "cuda/ptx_compiler.h"
 
-#include <atomic>
-#include <cstdint>
 #include <string_view>
 
 #include "cuda/driver.h"
@@ -23,9 +21,6 @@ int nvPTXCompilerGetErrorLog(weft::cuda::PtxCompilerHandle compiler, char* text)
 
 namespace weft::cuda {
 namespace {
-
-constexpr int kFullLevel = 3;
-std::atomic<std::size_t> quick_from{SIZE_MAX};
 
 [[noreturn]] void fail(int code, const char* call, const std::string& what, const std::string& log) {
   throw DriverError(std::string(call) + " gave error " + std::to_string(code) + "; while compiling " + what +
@@ -56,17 +51,8 @@ PtxCompiler::PtxCompiler(const PtxCompilerTable& table) : table_(table) {
   if (table.version && table.version(&major, &minor) == 0) version_ = int(major * 1000 + minor * 10);
 }
 
-void PtxCompiler::set_quick_from(std::size_t bytes) noexcept { quick_from.store(bytes, std::memory_order_relaxed); }
-
 std::optional<std::string> PtxCompiler::compile(const std::string& ptx, int arch, const PtxOptions& options,
                                                 const std::string& what) const {
-  if (options.opt_level == kFullLevel && ptx.size() >= quick_from.load(std::memory_order_relaxed))
-    if (std::optional<std::string> made = compile(ptx, arch, options, what, true)) return made;
-  return compile(ptx, arch, options, what, false);
-}
-
-std::optional<std::string> PtxCompiler::compile(const std::string& ptx, int arch, const PtxOptions& options,
-                                                const std::string& what, bool quick) const {
   PtxCompilerHandle compiler = nullptr;
   if (int code = table_.create(&compiler, ptx.size(), ptx.c_str()); code != 0)
     fail(code, "nvPTXCompilerCreate", what, "");
@@ -76,10 +62,10 @@ std::optional<std::string> PtxCompiler::compile(const std::string& ptx, int arch
     ~Destroy() { table.destroy(&compiler); }
   } destroy{table_, compiler};
   const std::string gpu = "--gpu-name=sm_" + std::to_string(arch) + (is_for_own(ptx, arch) ? "a" : "");
-  const std::string level = quick ? "--Ofast-compile=mid" : "--opt-level=" + std::to_string(options.opt_level);
+  const std::string level = "--opt-level=" + std::to_string(options.opt_level);
   const char* texts[] = {gpu.c_str(), level.c_str(), "--generate-line-info"};
   const int code = table_.compile(compiler, options.line_info ? 3 : 2, texts);
-  if (code == kPtxUnsupportedVersion || (quick && code != 0)) return std::nullopt;
+  if (code == kPtxUnsupportedVersion) return std::nullopt;
   if (code != 0) {
     std::string log;
     if (std::size_t size = 0; table_.log_size(compiler, &size) == 0 && size > 0) {

@@ -43,15 +43,7 @@ class PtxCompiler {
   std::optional<std::string> compile(const std::string& ptx, int arch, const PtxOptions& options,
                                      const std::string& what) const;
 
-  /// PTX of so many bytes and more is assembled without what takes longest, if the compiler can (CUDA 13). What it makes of
-  /// such kernels takes it half of the time or less; small ones would gain nothing. None are by default.
-  static void set_quick_from(std::size_t bytes) noexcept;
-
  private:
-  /// None: see above, or it was to be quick and can't.
-  std::optional<std::string> compile(const std::string& ptx, int arch, const PtxOptions& options,
-                                     const std::string& what, bool quick) const;
-
   PtxCompilerTable table_;
   int version_ = 0;
 };

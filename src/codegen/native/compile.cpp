@@ -133,7 +133,7 @@ std::string compile(const ir::Function& function, const std::string& clang, cons
     std::string text = read_file(errors);
     for (std::size_t at = 0; (at = text.find(source)) != std::string::npos;) text.replace(at, source.size(), "native");
     constexpr std::size_t kMost = 4000;
-    if (text.size() > kMost) text = text.substr(0, kMost) + "…";
+    if (text.size() > kMost) text.replace(kMost, std::string::npos, "…");
     throw Error("the native function '" + function.name + "' can't be compiled by " + clang + ":\n" + text,
                 function.loc);
   }

@@ -45,5 +45,9 @@ def fixed() -> None:
     """What it says of itself; it has no memory, and whoever wants some hears of that."""
     one = wp.fixedarray(shape=(2, 3), dtype=float)
     assert one.ndim == 2 and one.shape == (2, 3) and not one.requires_grad and one.grad is None and not one.retain_grad
-    for name in ("numpy", "list", "zero_", "__dlpack__", "ipc_handle"):
-        assert callable(getattr(one, name))
+    assert one.numpy().size == 0 and one.list() == []
+    for call in (one.zero_, one.__dlpack__, lambda: one.fill_(1.0), one.flatten):
+        with pytest.raises((RuntimeError, BufferError), match="memory"):
+            call()
+    with pytest.raises(RuntimeError, match="don't fit"):
+        one.assign([1.0])

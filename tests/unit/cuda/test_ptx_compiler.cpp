@@ -55,23 +55,6 @@ TEST(PtxCompilers, OneThatIsLinkedInTakesTheDriversPlace) {
   EXPECT_EQ(fake::state().count("link_create"), 0);
 }
 
-TEST(PtxCompilers, LongTextsAreAssembledQuicklyWhereThatCanBe) {
-  System system(fake::open(), table());
-  const std::string text(64, ' ');
-  PtxCompiler::set_quick_from(text.size());
-  EXPECT_EQ(compile_ptx(system.device(0), text, "k"), "cubin " + text);
-  EXPECT_EQ(now.options, (std::vector<std::string>{"--gpu-name=sm_90", "--Ofast-compile=mid"}));
-  compile_ptx(system.device(0), text.substr(1), "k");
-  EXPECT_EQ(now.options.back(), "--opt-level=3");
-  compile_ptx(system.device(0), text, "k", {2, false});
-  EXPECT_EQ(now.options.back(), "--opt-level=2");
-  now.compile = kPtxCompilationFailure;  // of an option that it does not know, say: it is asked again without
-  EXPECT_THROW(compile_ptx(system.device(0), text, "k"), DriverError);
-  EXPECT_EQ(now.options.back(), "--opt-level=3");
-  EXPECT_EQ(now.alive, 0);
-  PtxCompiler::set_quick_from(SIZE_MAX);
-}
-
 TEST(PtxCompilers, NoneIsLinkedInByDefault) {
   System system(fake::open());
   EXPECT_FALSE(system.ptx_compiler());
