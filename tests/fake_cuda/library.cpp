@@ -1,6 +1,7 @@
 // The fake driver as a library with the driver's own symbols, and a few functions for tests: which call fails and how,
 // what was called. A test reaches them through the library that the runtime has opened.
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -90,6 +91,31 @@ void take_time(int most) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
+/// Threads that make code wait here while a test looks at what waits for it: by no clock, however busy the machine is.
+class Hold {
+ public:
+  static Hold& only() {
+    static auto* one = new Hold;
+    return *one;
+  }
+  void set(bool on) {
+    const std::lock_guard lock(mutex_);
+    holder_ = on ? std::this_thread::get_id() : std::thread::id();
+    changed_.notify_all();
+  }
+  /// Never the thread that holds the others: what it makes does not wait, and the test sees that. A minute is for ever.
+  void pass() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::minutes(1),
+                      [&] { return holder_ == std::thread::id() || holder_ == std::this_thread::get_id(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread::id holder_;
+};
+
 Shared& shared() {
   static auto* one = new Shared;  // arrays are given back until the process ends
   return *one;
@@ -108,6 +134,7 @@ extern "C" {
     fake::Shared& all = fake::shared();                                      \
     if (all.quiet && fake_is_cheap(#name)) return fake::quick(all.quiet);    \
     if (all.slow && fake_makes_code(#name)) fake::take_time(all.slow);       \
+    if (fake_makes_code(#name)) fake::Hold::only().pass();                   \
     std::lock_guard lock(all.mutex);                                         \
     if (const Result told = all.count(#name); told != kSuccess) return told; \
     return all.table.name arguments;                                         \
@@ -187,6 +214,9 @@ double weft_fake_argument() {
 
 /// Making code takes up to so many milliseconds from now on; as the variable WEFT_FAKE_CUDA_SLOW says.
 void weft_fake_slow(int milliseconds) { fake::shared().slow = milliseconds; }
+
+/// From now on threads but the caller's make no code until it is called with 0.
+void weft_fake_hold(int on) { fake::Hold::only().set(on != 0); }
 
 /// Device memory in use, and the most there is.
 unsigned long weft_fake_allocated() { return fake::state().allocated; }
