@@ -26,7 +26,9 @@ endfunction()
 
 if(WEFT_PRECOMPILED_HEADERS)
   # g++ 12 forgets which lines of precompiled headers are the system's and warns of std::string's; other builds ask on.
-  add_compile_options(-Wno-array-bounds -Wno-stringop-overread)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-array-bounds -Wno-stringop-overread)
+  endif()
   weft_headers_home(weft_headers OPTIONS -fPIC HEADERS ${weft_standard_headers})
   # ccache takes such files only where it is told that their dates and unused macros don't matter.
   if(WEFT_CCACHE)
