@@ -264,6 +264,19 @@ def test_what_the_host_builds_is_no_part_of_a_gpus_graph(device: wp.Device, cons
         wp.capture_end()
 
 
+def test_a_mesh_is_not_made_in_a_gpus_graph(device: wp.Device) -> None:
+    if device.is_cpu:
+        pytest.skip("about GPUs")
+    points, faces = points_of(), faces_of()
+    wp.capture_begin()
+    try:
+        with pytest.raises(RuntimeError, match="make it before the capture"):
+            wp.Mesh(points, faces)
+    finally:
+        wp.capture_end()
+    wp.Mesh(points, faces)
+
+
 def test_indices_that_are_changed_behind_the_mesh() -> None:
     """A program that breaks its own mesh gets nonsense, in debug mode an error, but no crash."""
 
