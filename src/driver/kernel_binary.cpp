@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <mutex>
+#include <utility>
 
 #include "codegen/background.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emission.h"
 #include "codegen/emit/loop_turns.h"
+#include "codegen/packed_text.h"
 #include "driver/apart_objects.h"
 #include "driver/binary_store.h"
 #include "driver/block_room.h"
@@ -466,11 +468,12 @@ class BinaryStore::Search {
       note_assembler(start);
     }
     meta.sums = std::move(sums_);
-    if (!request_.device) meta.objects = join(emitted.bytes, apart);
+    if (!request_.device) meta.objects = join_objects(emitted.bytes, apart);
     describe_code(module, emitted, meta);
     meta.ns_per_thread *= slower_;
     if (!first_text_.empty()) {
-      meta.full_ir = std::move(first_text_);
+      meta.full_ir = codegen::packed_text(first_text_);
+      first_text_.clear();
       meta.full_key = key;
     }
     return std::move(emitted.bytes);
@@ -488,28 +491,6 @@ class BinaryStore::Search {
     sink_.report(DiagCode::codegen_failed, loc, error.what());
   }
 
-  /// Appends objects, each at a multiple of 64 bytes, as linkers want them; gives the size of each.
-  static std::vector<std::uint64_t> join(std::string& bytes, std::span<const ApartObjects::Bytes> others) {
-    std::vector<std::uint64_t> sizes = {bytes.size()};
-    for (const ApartObjects::Bytes& other : others) {
-      const std::size_t gap = (64 - bytes.size() % 64) % 64;
-      bytes.append(gap, '\0');
-      sizes.back() += gap;
-      bytes += *other;
-      sizes.push_back(other->size());
-    }
-    return sizes;
-  }
-  static std::vector<std::span<const char>> cut(std::span<const char> bytes, std::span<const std::uint64_t> sizes) {
-    std::vector<std::span<const char>> out;
-    for (const std::uint64_t size : sizes) {
-      if (size > bytes.size()) throw codegen::Error("an object is not whole");
-      out.push_back(bytes.first(size));
-      bytes = bytes.subspan(size);
-    }
-    return out;
-  }
-
   std::shared_ptr<KernelBinary> assemble(KernelMetadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
     auto binary = std::make_shared<KernelBinary>();
@@ -517,7 +498,7 @@ class BinaryStore::Search {
       binary->gpu_ = std::make_unique<cuda::KernelCode>(
           *request_.device, object, meta.entry, meta.block_bytes > codegen::kPlainBlockBytes ? meta.block_bytes : 0);
     else
-      binary->loaded_ = codegen::load_objects(cut(object, meta.objects), meta.entry);
+      binary->loaded_ = codegen::load_objects(cut_objects(object, meta.objects), meta.entry);
     binary->name_ = std::move(meta.name);
     binary->sites_ = std::move(meta.sites);
     if (binary->loaded_) binary->code_.entry = binary->loaded_->entry();
@@ -558,7 +539,9 @@ class BinaryStore::Search {
       DiagnosticSink unheard;
       request.background = codegen::compiles_in_background();  // not where somebody waits for it
       request.make_module = [&] {
-        return ir::parse_module(std::make_shared<SourceFile>(name, std::move(text)), unheard);
+        std::optional<std::string> ir = codegen::unpacked_text(std::exchange(text, {}));
+        if (!ir) return std::unique_ptr<ir::Module>();
+        return ir::parse_module(std::make_shared<SourceFile>(name, std::move(*ir)), unheard);
       };
       return Search(*store, request, target_of(request), unheard, report).run();
     };

@@ -26,7 +26,7 @@ struct KernelMetadata {
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
   std::vector<HandlePlace> handles;
-  std::string full_ir;  // of a first version: what its full one is made of, and the key of that; else empty
+  std::string full_ir;  // of a first version: what its full one is made of, packed, and the key of that; else empty
   Hash128 full_key;
 
   std::string write() const {

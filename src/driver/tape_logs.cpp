@@ -1,10 +1,8 @@
 // Logs of taped launches (runtime/tape_log.h). On the CPU there is room for whatever a launch writes down. On a GPU memory
 // can't grow while a kernel runs: a launch whose log was too small is run again, from the values of before, with as much as
 // it wanted.
-#include <mutex>
-
-#include "cuda/system.h"
 #include "driver/array_copies.h"
+#include "driver/early_read.h"
 #include "driver/taped_launch.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
@@ -29,40 +27,12 @@ double threads_of(const TapedLaunch& l) {
   return threads;
 }
 
-/// Page-locked numbers to copy counts to, kept for the process: making one takes longer than a launch.
-class Counts {
- public:
-  runtime::Array take() {
-    std::lock_guard lock(mutex_);
-    if (free_.empty()) return runtime::Array::empty(types::i64(), {1}, false, &cuda::System::shared().pinned());
-    runtime::Array one = std::move(free_.back());
-    free_.pop_back();
-    return one;
-  }
-  void give_back(runtime::Array one) {
-    std::lock_guard lock(mutex_);
-    free_.push_back(std::move(one));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<runtime::Array> free_;
-};
-
-/// Whether there was enough. It waits for an event, not for the stream: a stream that is waited for makes the driver give
-/// free memory back to the system, and the next launch would have to ask for it again.
+/// Whether there was enough.
 bool fits(TapedLaunch& l, cuda::Device& device) {
-  static auto* counts = new Counts;
   bool enough = false;
   // Waiting for the GPU: whatever lock the language has (Python's) must be free meanwhile.
   l.kernel->run_unlocked([&](const runtime::LaunchOptions&) {
-    runtime::Array here = counts->take();
-    here.assign(l.log.counter());
-    const cuda::Event copied(device, false);
-    device.stream()->record(copied);
-    copied.synchronize();
-    const std::int64_t counted = *here.span<std::int64_t>().data();
-    counts->give_back(std::move(here));
+    const std::int64_t counted = EarlyRead(device, l.log.counter()).wait()[0];
     enough = l.log.fits(counted);
   });
   return enough;

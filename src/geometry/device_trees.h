@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/device.h"
+#include "geometry/host/build_tree.h"
 #include "runtime/array.h"
 
 namespace weft::geometry {
@@ -17,32 +18,27 @@ struct TreeSource {
   bool of_faces() const { return indices.is_valid(); }
 };
 
-/// A tree that a GPU built: memory of narrow nodes and leaves, and what its refits need.
+/// A tree that a GPU built: memory of narrow nodes and leaves, and nothing else that is kept.
 struct DeviceTree {
-  runtime::Array nodes, leaves;   // 64 bytes a node, 48 a face or 32 a box; bytes
-  runtime::Array order;           // items in the order of leaves
-  runtime::Array lowers, uppers;  // room for the boxes of faces
-  runtime::Array arrived;         // a counter for each node
-  runtime::Array moments;         // NarrowMoments, or none
-  runtime::Array fours, pairs;    // of faces: what rays and closest points read (geometry/tree.h); or none
-  runtime::Array groups;          // a table of GroupRoot with room for as many groups as items, or none
+  runtime::Array nodes, leaves;  // 64 bytes a node, 48 a face or 32 a box; bytes
+  runtime::Array moments;        // NarrowMoments, or none
+  runtime::Array fours, pairs;   // of faces: what rays and closest points read (geometry/tree.h); or none
+  runtime::Array groups;         // a table of GroupRoot with room for as many groups as items, or none
   std::uint32_t count = 0;
 };
 
 class DeviceTrees {
  public:
-  /// Queues a build on the device's current stream, with moments for winding numbers if they are asked for. `bad_face` (int32, one element; or none) gets the lowest number of a
-  /// face with an index outside of the points.
-  virtual DeviceTree build(cuda::Device& device, const TreeSource& source, bool moments,
-                           const runtime::Array& bad_face) = 0;
+  /// Queues a build on the device's current stream, with moments for winding numbers if they are asked for. Where `facts` are
+  /// asked for (of faces), and of large meshes outside of captures, the GPU is waited for: it alone knows how many nodes there
+  /// are, and they get no more memory than that. Else there is room for as many as there could be.
+  virtual DeviceTree build(cuda::Device& device, const TreeSource& source, bool moments, TreeFacts* facts) = 0;
   /// Queues a refit, in place.
   virtual void refit(cuda::Device& device, DeviceTree& tree, const TreeSource& source) = 0;
   /// Queues what makes FourNodes and GridPairs from narrow nodes of faces (u32, 16 a node), in arrays that have room for
   /// them or are none yet.
   virtual void make_tables(cuda::Device& device, const runtime::Array& nodes, runtime::Array& fours,
                            runtime::Array& pairs) = 0;
-  /// The sum of the lengths of all edges of faces that are numbers, and how many there are, as two float64: for their mean.
-  virtual runtime::Array edge_sum(cuda::Device& device, const TreeSource& source) = 0;
 
  protected:
   ~DeviceTrees() = default;

@@ -55,6 +55,14 @@ void* gradient_of(const Array& known, const Array* own) {
   return is_same(known, own) ? own->desc().grad : known.desc().grad;
 }
 
+/// A graph writes a descriptor whenever it runs, whatever the object has by then: it keeps all that kernels find there.
+void keep_for_graph(const Object& object, const PlacedTree& tree, std::vector<Array> arrays) {
+  cuda::Device* device = object.device();
+  if (!device || !device->capture()) return;
+  device->keep_for_capture(std::make_shared<const std::vector<Array>>(std::move(arrays)));
+  device->keep_for_capture(std::make_shared<const PlacedTree>(tree));
+}
+
 /// Waits for launches that read the object, on the CPU: on a GPU streams keep the order.
 std::unique_lock<std::shared_mutex> alone(const Object& object) {
   return object.device() ? std::unique_lock<std::shared_mutex>() : std::unique_lock(object.in_use());
@@ -133,9 +141,7 @@ void Mesh::describe() {
   mesh.indices = indices_.desc();
   mesh.tree = tree_.describe(HandleKind::bvh, generation());
   write(mesh);
-  // A graph writes this descriptor whenever it runs, whatever arrays the mesh has by then.
-  if (device() && device()->capture())
-    device()->keep_for_capture(std::make_shared<const std::vector<Array>>(std::vector{points_, velocities_, indices_}));
+  keep_for_graph(*this, tree_, {points_, velocities_, indices_});
 }
 
 void Mesh::refit() {
@@ -304,7 +310,12 @@ void Bvh::build() {
   auto lock = alone(*this);
   leave_to_pins();
   tree_.build(source(), options, false);
+  describe();
+}
+
+void Bvh::describe() {
   write(tree_.describe(HandleKind::bvh, next_generation()));
+  keep_for_graph(*this, tree_, {});
 }
 
 std::shared_ptr<Object> Bvh::keep() {
@@ -322,7 +333,7 @@ void Bvh::refit() {
   auto lock = alone(*this);
   if (leave_to_pins()) tree_ = tree_.copy();
   tree_.refit(source());
-  write(tree_.describe(HandleKind::bvh, next_generation()));
+  describe();
 }
 
 void Bvh::rebuild(std::optional<Constructor> constructor) {

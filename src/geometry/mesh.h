@@ -95,6 +95,7 @@ class Bvh final : public Object {
 
  private:
   void build();
+  void describe();
   std::shared_ptr<Object> keep() override;
   TreeSource source() const;
 

@@ -97,15 +97,13 @@ void PlacedTree::build(const TreeSource& source, const TreeOptions& options, boo
   PlacedTree next(device_);
   next.known_ = known_;
   if (builds_there(options)) {
+    look = look && source.of_faces();
+    if (look && device_->capture())
+      throw runtime::ArgumentError(
+          "to make a Mesh the GPU is waited for, which can't be part of a graph: make it before the capture; it can be "
+          "rebuilt in the graph");
     next.built_there_ = true;
-    Array bad_face;
-    if (look && source.of_faces()) {
-      const std::int32_t none = INT32_MAX;
-      bad_face = Array::empty(types::i32(), {1}, false, device_);
-      bad_face.fill(&none);
-    }
-    next.there_ = device_trees()->build(*device_, source, options.moments, bad_face);
-    if (bad_face.is_valid()) next.known_ = facts_there(source, bad_face);
+    next.there_ = device_trees()->build(*device_, source, options.moments, look ? &next.known_ : nullptr);
   } else {
     refuse_in_capture(device_);
     const HostSource here(source);
@@ -113,16 +111,6 @@ void PlacedTree::build(const TreeSource& source, const TreeOptions& options, boo
     next.send();
   }
   *this = std::move(next);
-}
-
-TreeFacts PlacedTree::facts_there(const TreeSource& source, const Array& bad_face) const {
-  TreeFacts facts;
-  const Array sums = Array::empty(types::f64(), {2}), bad = Array::empty(types::i32(), {1});
-  sums.assign(device_trees()->edge_sum(*device_, source));
-  bad.assign(bad_face);
-  if (sums.at<double>(1) > 0) facts.mean_edge = float(sums.at<double>(0) / sums.at<double>(1));
-  if (bad.at<std::int32_t>(0) != INT32_MAX) facts.bad_face = bad.at<std::int32_t>(0);
-  return facts;
 }
 
 void PlacedTree::refit(const TreeSource& source) {

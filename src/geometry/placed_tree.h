@@ -31,7 +31,6 @@ class PlacedTree {
 
  private:
   bool builds_there(const TreeOptions& options) const;
-  TreeFacts facts_there(const TreeSource& source, const runtime::Array& bad_face) const;
   void send();
 
   cuda::Device* device_;

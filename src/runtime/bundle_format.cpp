@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "support/checksum.h"
+
 namespace weft::runtime {
 namespace {
 
@@ -35,9 +37,8 @@ Hash128 checksum_of(const BundleEntry& entry) {
   return Hasher()
       .value(entry.source)
       .value(entry.content)
-      .value(std::uint64_t(entry.payload.size()))
-      .bytes(entry.payload.data(), entry.payload.size())
-      .bytes(entry.metadata.data(), entry.metadata.size())
+      .value(checksum(entry.payload))
+      .value(checksum(entry.metadata))
       .finish();
 }
 

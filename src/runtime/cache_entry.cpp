@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "support/checksum.h"
+
 namespace weft::runtime {
 namespace {
 
@@ -25,11 +27,7 @@ static_assert(sizeof(Header) == kCacheHeaderSize && std::has_unique_object_repre
 
 Hash128 checksum_of(Header header, std::span<const std::byte> payload, std::span<const std::byte> metadata) {
   header.checksum = {};
-  return Hasher()
-      .bytes(&header, sizeof header)
-      .bytes(payload.data(), payload.size())
-      .bytes(metadata.data(), metadata.size())
-      .finish();
+  return Hasher().bytes(&header, sizeof header).value(checksum(payload)).value(checksum(metadata)).finish();
 }
 
 Header expected_header(const CacheIdentity& identity) {

@@ -54,7 +54,7 @@ def ask(
     found: wp.array2d(dtype=int),
     keys: wp.array2d(dtype=float),
 ):
-    """By the tree, and by a loop: each face is a group, and its own tree holds it alone."""
+    """By the tree, and of rays by a loop: each face is a group, and its own tree holds it alone."""
     i = wp.tid()
     whole = wp.mesh_query_ray(mesh, start[i], dir[i], 1.0e30)
     found[i, 0] = wp.where(whole.result, whole.face, -1)
@@ -91,6 +91,14 @@ def ask_again(
         wp.atomic_add(wrong, 0, 1)
 
 
+def nearest_by_a_loop(points: np.ndarray, faces: np.ndarray, places: np.ndarray) -> np.ndarray:
+    corners = points[faces].astype(np.float64)
+    corners = corners[np.isfinite(corners).all((1, 2))]
+    scale = reference.edge_scale(float(np.linalg.norm(corners - np.roll(corners, 1, 1), axis=-1).mean()))
+    parts = [places[k : k + 2000] for k in range(0, len(places), 2000)]
+    return np.concatenate([reference.nearest(points, faces, part, np.full(len(part), F(1e30)), scale) for part in parts])
+
+
 @pytest.mark.parametrize("kind", range(MESHES))
 def test_trees_and_loops(kind: int) -> None:
     points, faces = soak_mesh(kind)
@@ -111,6 +119,7 @@ def test_trees_and_loops(kind: int) -> None:
         numbers, values = found.numpy(), keys.numpy()
         np.testing.assert_array_equal(numbers[:, 0], numbers[:, 1])
         np.testing.assert_array_equal(values[:, 0], values[:, 1])
+        np.testing.assert_array_equal(numbers[: n // 10, 2], nearest_by_a_loop(points, faces, start[: n // 10]))
         for mesh in others:
             wrong = wp.zeros(1, dtype=int)
             wp.launch(ask_again, dim=n, inputs=[mesh.id, *arrays, found, keys, wrong])

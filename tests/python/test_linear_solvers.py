@@ -9,7 +9,7 @@ import warp as wp
 import warp.optim.linear as linear
 import warp.sparse as sp
 
-REPLAYS = "WEFT_FAKE_CUDA_RUNS" not in os.environ  # the fake driver runs kernels, but no graphs
+REPLAYS = "WEFT_FAKE_CUDA_RUNS" not in os.environ  # the fake driver runs no conditions of graphs
 
 
 def _without_graphs(solver):

@@ -135,6 +135,7 @@ def test_assigning_points() -> None:
 def test_memory_does_not_grow() -> None:
     generator = np.random.default_rng(5)
     mesh = wp.Mesh(points_of(generator.random((300, 3)).astype(np.float32)), faces_of(np.arange(300, dtype=np.int32)))
+    mesh.rebuild()  # waits for nobody, if the mesh is small: room for as many nodes as there could be
     before = mesh._mesh.tree_bytes
     for _ in range(20):
         mesh.refit()
@@ -261,6 +262,19 @@ def test_what_the_host_builds_is_no_part_of_a_gpus_graph(device: wp.Device, cons
             mesh.refit()
     finally:
         wp.capture_end()
+
+
+def test_a_mesh_is_not_made_in_a_gpus_graph(device: wp.Device) -> None:
+    if device.is_cpu:
+        pytest.skip("about GPUs")
+    points, faces = points_of(), faces_of()
+    wp.capture_begin()
+    try:
+        with pytest.raises(RuntimeError, match="make it before the capture"):
+            wp.Mesh(points, faces)
+    finally:
+        wp.capture_end()
+    wp.Mesh(points, faces)
 
 
 def test_indices_that_are_changed_behind_the_mesh() -> None:

@@ -37,17 +37,13 @@ class Tree:
 
     def __init__(self, lowers: np.ndarray, uppers: np.ndarray, groups: np.ndarray | None = None) -> None:
         n = self.n = len(lowers)
-        nodes = max(n - 1, 1) if groups is None else 2 * n - 1
         self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
-        self.words = wp.zeros((nodes, 16), dtype=wp.uint32)
-        self.planes = wp.array(ptr=self.words.ptr, dtype=float, shape=(nodes, 16), device=self.words.device)
-        self.arrived = wp.full(nodes, -1, dtype=int)
         self.groups = None if groups is None else wp.array(groups, dtype=int)
         self.roots = None if groups is None else wp.full(n + 1, wp.vec2i(-9, -9), dtype=wp.vec2i)
         self.sort()
-        rows = wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=self.words.device)
         boxes = [self.lowers, self.uppers]
         if n == 1:
+            rows = self.take_nodes(1)
             wp.launch(kernels.lone_item, dim=1, inputs=[*boxes, rows])
             if groups is not None:
                 wp.launch(kernels.lone_group, dim=1, inputs=[self.groups, self.roots])
@@ -55,15 +51,24 @@ class Tree:
         slots = [wp.empty(4 * (n - 1), dtype=wp.vec4), wp.empty(2 * (n - 1), dtype=wp.vec2i)]
         parents = wp.empty(n - 1, dtype=int)
         placed = wp.empty(n, dtype=int)
-        climbs = [self.order, *boxes, self.arrived, *slots, parents]
-        lays_out = [*slots, parents, self.order, placed, rows]
+        total = wp.full(1, -7, dtype=int)
+        climbs = [self.order, *boxes, wp.full(n - 1, -1, dtype=int), *slots, parents, total]
         if groups is None:
             wp.launch(kernels.climb, dim=n, inputs=[self.keys, *climbs])
-            wp.launch(kernels.lay_out, dim=n - 1, inputs=lays_out)
         else:
             wp.launch(kernels.climb_in_groups, dim=n, inputs=[self.keys, self.ranks, *climbs])
+        lays_out = [*slots, parents, self.order, placed, self.take_nodes(int(total.numpy()[0]))]
+        if groups is None:
+            wp.launch(kernels.lay_out, dim=n - 1, inputs=lays_out)
+        else:
             wp.launch(kernels.lay_out_groups, dim=n - 1, inputs=[*lays_out, self.ranks, self.groups, self.roots])
         self.order = placed
+
+    def take_nodes(self, nodes: int) -> wp.array:
+        """Memory for so many and no more; gives it as rows."""
+        self.words = wp.full((nodes, 16), wp.uint32(0xABABABAB), dtype=wp.uint32)
+        self.planes = wp.array(ptr=self.words.ptr, dtype=float, shape=(nodes, 16), device=self.words.device)
+        return wp.array(ptr=self.words.ptr, dtype=wp.vec4, shape=(4 * nodes,), device=self.words.device)
 
     def sort(self) -> None:
         n = self.n
@@ -93,8 +98,7 @@ class Tree:
         wp.launch(kernels.fill_faces, dim=self.n, inputs=[points, indices, self.order, leaves])
         totals = wp.full((nodes, 37), wp.float64(np.nan), dtype=wp.float64)
         out = wp.full((nodes, 68), np.nan, dtype=float)
-        self.arrived.zero_()
-        given = [self.words, self.planes, leaves, self.arrived, totals, out]
+        given = [self.words, self.planes, leaves, wp.zeros(nodes, dtype=int), totals, out]
         wp.launch(kernels.gather_moments, dim=nodes, inputs=given)
         return out.numpy().reshape(nodes, 34, 2)
 
@@ -110,13 +114,26 @@ class Tree:
 
     def refit(self, lowers: np.ndarray, uppers: np.ndarray) -> None:
         self.lowers, self.uppers = wp.array(lowers, dtype=wp.vec3), wp.array(uppers, dtype=wp.vec3)
-        self.arrived.zero_()
-        boxes = [self.lowers, self.uppers]
-        wp.launch(
-            kernels.refit_nodes,
-            dim=len(self.arrived),
-            inputs=[self.order, *boxes, self.words, self.arrived, self.planes],
-        )
+        leaves = wp.zeros(2 * self.n, dtype=wp.vec4)
+        wp.launch(kernels.fill_boxes, dim=self.n, inputs=[self.lowers, self.uppers, self.order, leaves])
+        before = leaves.numpy().tobytes()
+        wp.launch(kernels.refill_boxes, dim=self.n, inputs=[self.lowers, self.uppers, leaves])
+        assert leaves.numpy().tobytes() == before
+        self.refit_by(leaves, 2)
+
+    def refit_faces(self, points: wp.array, indices: wp.array) -> None:
+        """From leaves that hold faces."""
+        leaves = wp.zeros(3 * self.n, dtype=wp.vec4)
+        wp.launch(kernels.fill_faces, dim=self.n, inputs=[points, indices, self.order, leaves])
+        before = leaves.numpy().tobytes()
+        wp.launch(kernels.refill_faces, dim=self.n, inputs=[points, indices, leaves])
+        assert leaves.numpy().tobytes() == before
+        self.refit_by(leaves, 3)
+
+    def refit_by(self, leaves: wp.array, each: int) -> None:
+        nodes = len(self.words)
+        given = [leaves, each, self.words, wp.zeros(nodes, dtype=int), self.planes]
+        wp.launch(kernels.refit_nodes, dim=nodes, inputs=given)
 
 
 def check(tree: Tree, lowers: np.ndarray, uppers: np.ndarray) -> int:
@@ -161,7 +178,7 @@ def check(tree: Tree, lowers: np.ndarray, uppers: np.ndarray) -> int:
         work += reversed(children)
         if not children:
             assert words[node, 15] == count
-    assert words[0, 15] == count
+    assert words[0, 15] == count == len(words), "as many nodes as there is room for"
     assert sorted(seen) == list(range(tree.n))
     return deepest
 

@@ -257,9 +257,11 @@ def climb_from(
     slots: wp.array(dtype=wp.vec4),
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
+    total: wp.array(dtype=int),
 ):
     # From each item up (Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014). A subtree joins the neighbour that
-    # it is closer to: the node between places p and p + 1 is number p. The second to arrive there goes on.
+    # it is closer to: the node between places p and p + 1 is number p. The second to arrive there goes on. Who comes to the
+    # root says how many nodes there will be.
     n = keys.shape[0]
     low = lowers[order[i]]
     high = uppers[order[i]]
@@ -313,6 +315,7 @@ def climb_from(
             count[1] = wp.max(count[1], 1)
     if own >= 0:
         parent_of[own] = -1
+        total[0] = wp.max(count[1], 1)
 
 
 @wp.kernel
@@ -325,9 +328,10 @@ def climb(
     slots: wp.array(dtype=wp.vec4),
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
+    total: wp.array(dtype=int),
 ):
     # Without groups nobody asks for ranks.
-    climb_from(wp.tid(), keys, order, order, lowers, uppers, arrived, slots, counts_of, parent_of)
+    climb_from(wp.tid(), keys, order, order, lowers, uppers, arrived, slots, counts_of, parent_of, total)
 
 
 @wp.kernel
@@ -341,8 +345,9 @@ def climb_in_groups(
     slots: wp.array(dtype=wp.vec4),
     counts_of: wp.array(dtype=wp.vec2i),
     parent_of: wp.array(dtype=int),
+    total: wp.array(dtype=int),
 ):
-    climb_from(wp.tid(), codes, ranks, order, lowers, uppers, arrived, slots, counts_of, parent_of)
+    climb_from(wp.tid(), codes, ranks, order, lowers, uppers, arrived, slots, counts_of, parent_of, total)
 
 
 @wp.func

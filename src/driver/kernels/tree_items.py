@@ -154,14 +154,12 @@ def bits_of(row: wp.vec4):
     return wp.cast(row[3], wp.int32)
 
 
-@wp.kernel
-def fill_faces(
-    points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), order: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4)
+@wp.func
+def put_face(
+    points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4), i: int, f: int
 ):
     # A leaf's copies of corners, in the order of leaves, three rows each: x0 number x1 0 x2 0. Faces that count for nothing
     # have none.
-    i = wp.tid()
-    f = order[i]
     a = corner(points, indices, 3 * f)
     b = corner(points, indices, 3 * f + 1)
     c = corner(points, indices, 3 * f + 2)
@@ -175,41 +173,66 @@ def fill_faces(
 
 
 @wp.kernel
-def fill_boxes(
-    lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), order: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4)
+def fill_faces(
+    points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), order: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4)
 ):
-    i = wp.tid()
-    low = lowers[order[i]]
-    high = uppers[order[i]]
-    if not counts(low, high):
-        low = wp.vec3(INFINITE, INFINITE, INFINITE)
-        high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
-    rows[2 * i] = row(low, order[i])
-    rows[2 * i + 1] = row(high, 0)
+    put_face(points, indices, rows, wp.tid(), order[wp.tid()])
+
+
+@wp.kernel
+def refill_faces(points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4)):
+    # The leaves know the order themselves.
+    put_face(points, indices, rows, wp.tid(), bits_of(rows[3 * wp.tid()]))
 
 
 @wp.func
-def slot_box(
-    word: wp.uint32,
-    order: wp.array(dtype=int),
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
-    high_side: bool,
+def put_item(
+    lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), rows: wp.array(dtype=wp.vec4), i: int, item: int
 ):
-    # A corner of the box of a leaf: of all its items that count.
-    out = wp.vec3(INFINITE, INFINITE, INFINITE)
-    if high_side:
-        out = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
+    low = lowers[item]
+    high = uppers[item]
+    if not counts(low, high):
+        low = wp.vec3(INFINITE, INFINITE, INFINITE)
+        high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
+    rows[2 * i] = row(low, item)
+    rows[2 * i + 1] = row(high, 0)
+
+
+@wp.kernel
+def fill_boxes(
+    lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), order: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4)
+):
+    put_item(lowers, uppers, rows, wp.tid(), order[wp.tid()])
+
+
+@wp.kernel
+def refill_boxes(lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), rows: wp.array(dtype=wp.vec4)):
+    put_item(lowers, uppers, rows, wp.tid(), bits_of(rows[2 * wp.tid()]))
+
+
+@wp.func
+def place_of(row: wp.vec4):
+    return wp.vec3(row[0], row[1], row[2])
+
+
+@wp.func
+def leaf_box(word: wp.uint32, rows: wp.array(dtype=wp.vec4), each: int):
+    # The box around a leaf, from its items: faces of three rows, boxes of two. What counts for nothing has no corners, or a
+    # box around nothing.
+    low = wp.vec3(INFINITE, INFINITE, INFINITE)
+    high = wp.vec3(-INFINITE, -INFINITE, -INFINITE)
     first = int(word & wp.uint32(0x0FFFFFFF))
     for k in range(int((word >> wp.uint32(28)) & wp.uint32(7)) + 1):
-        low = lowers[order[first + k]]
-        high = uppers[order[first + k]]
-        if counts(low, high):
-            if high_side:
-                out = wp.max(out, high)
-            else:
-                out = wp.min(out, low)
-    return out
+        a = place_of(rows[each * (first + k)])
+        b = place_of(rows[each * (first + k) + 1])
+        if each == 2:
+            low = wp.min(low, a)
+            high = wp.max(high, b)
+        elif not wp.isnan(a[0]):
+            c = place_of(rows[each * (first + k) + 2])
+            low = wp.min(low, wp.min(wp.min(a, b), c))
+            high = wp.max(high, wp.max(wp.max(a, b), c))
+    return low, high
 
 
 @wp.func
@@ -221,13 +244,13 @@ def put_box(planes: wp.array2d(dtype=float), number: int, side: int, low: wp.vec
 
 @wp.kernel
 def refit_nodes(
-    order: wp.array(dtype=int),
-    lowers: wp.array(dtype=wp.vec3),
-    uppers: wp.array(dtype=wp.vec3),
+    rows: wp.array(dtype=wp.vec4),
+    each: int,
     words: wp.array2d(dtype=wp.uint32),
     arrived: wp.array(dtype=int),
     planes: wp.array2d(dtype=float),
 ):
+    # Boxes of nodes from leaves, which are filled already, `each` rows an item.
     # A thread starts at each node; who finds all below it done goes on to the parent. `arrived` is zero before.
     number = int(wp.tid())
     if number > 0 and number >= int(words[0, 15]):
@@ -236,8 +259,8 @@ def refit_nodes(
     for side in range(2):
         word = words[number, 12 + side]
         if (word & wp.uint32(0x80000000)) != wp.uint32(0):
-            low = slot_box(word, order, lowers, uppers, False)
-            put_box(planes, number, side, low, slot_box(word, order, lowers, uppers, True))
+            low, high = leaf_box(word, rows, each)
+            put_box(planes, number, side, low, high)
         elif word != wp.uint32(0):
             inner += 1
     wp._fence()
@@ -247,8 +270,8 @@ def refit_nodes(
         above = words[number, 14]
         if above == wp.uint32(0xFFFFFFFF):
             return
-        low = wp.vec3(0.0, 0.0, 0.0)
-        high = wp.vec3(0.0, 0.0, 0.0)
+        low = wp.vec3()
+        high = wp.vec3()
         for k in range(3):
             low[k] = wp.min(planes[number, 2 * k], planes[number, 2 * k + 1])
             high[k] = wp.max(planes[number, 6 + 2 * k], planes[number, 6 + 2 * k + 1])

@@ -57,12 +57,6 @@ PtxRange allocation(std::size_t address) {
   return {0, 0};
 }
 
-/// Whether kernels of programs run: that takes a while, and most tests look at calls alone.
-bool runs_programs() {
-  static const char* asked = std::getenv("WEFT_FAKE_CUDA_RUNS");
-  return asked && std::strcmp(asked, "1") == 0;
-}
-
 /// WEFT_FAKE_CUDA_RACES=0 lets threads race for shared memory.
 bool watches_races() {
   static const char* asked = std::getenv("WEFT_FAKE_CUDA_RACES");
@@ -285,16 +279,6 @@ DriverTable make_table() {
     FAKE("event_elapsed");
     return *ms = 1.5f, kSuccess;
   };
-  t.graph_instantiate = [](GraphExecHandle* exec, GraphHandle, unsigned long long) -> Result {
-    FAKE("graph_instantiate");
-    return *exec = make_handle<GraphExecHandle>(), kSuccess;
-  };
-  t.graph_launch = [](GraphExecHandle, StreamHandle) -> Result {
-    FAKE("graph_launch");
-    return kSuccess;
-  };
-  t.graph_destroy = [](GraphHandle g) -> Result { return state().graphs.erase(g), kSuccess; };
-  t.graph_exec_destroy = [](GraphExecHandle) -> Result { return kSuccess; };
   t.link_create = [](unsigned count, int* options, void** values, LinkHandle* link) -> Result {
     FAKE("link_create");
     for (unsigned i = 0; i < count; ++i)
@@ -386,6 +370,11 @@ Result note(const char* call) {
 }
 
 std::uintptr_t new_handle() { return next_handle += 16; }
+
+bool runs_programs() {
+  static const char* asked = std::getenv("WEFT_FAKE_CUDA_RUNS");
+  return asked && std::strcmp(asked, "1") == 0;
+}
 
 int State::count(const std::string& call) const { return int(std::count(calls.begin(), calls.end(), call)); }
 

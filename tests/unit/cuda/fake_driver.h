@@ -1,6 +1,6 @@
 // A CUDA driver made of plain functions, for machines without a GPU: device memory is host memory, streams run at once,
-// the runtime's own kernels run as their PTX says (ptx_machine.h), those of programs if WEFT_FAKE_CUDA_RUNS is 1. Any call
-// can be told to fail.
+// the runtime's own kernels run as their PTX says (ptx_machine.h), those of programs if WEFT_FAKE_CUDA_RUNS is 1, and graphs
+// then run what was captured, but for conditions. Any call can be told to fail.
 #pragma once
 #include <map>
 #include <memory>
@@ -61,7 +61,9 @@ Result note(const char* call);
 std::uintptr_t new_handle();
 /// Arrays of texels (fake_textures.cpp).
 void add_textures(DriverTable& table);
-/// Captures, graphs and handles for other processes (fake_graphs.cpp).
+/// Whether kernels of programs run: that takes a while, and most tests look at calls alone.
+bool runs_programs();
+/// Captures, graphs and handles for other processes (fake_graphs.cpp); behind all that graphs can consist of.
 void add_graphs(DriverTable& table);
 /// A fresh state and a table over it.
 OpenedDriver open();

@@ -1,6 +1,8 @@
-// The fake driver's captures and graphs: nodes and their order are noted, so that tests can look at what was captured;
+// The fake driver's captures and graphs: nodes and their order are noted, so that tests can look at what was captured. Where
+// kernels of programs run, what is captured runs when its graph is launched, in the order of the capture, and not before;
 // conditions never run. And handles for other processes, which here are the same process.
 #include <cstring>
+#include <functional>
 #include <tuple>
 
 #include "fake_driver.h"
@@ -24,23 +26,114 @@ GraphHandle add_graph() {
   return graph;
 }
 
-decltype(DriverTable::launch) plain_launch = nullptr;
+using Steps = std::vector<std::function<Result()>>;
+
+/// What graphs do, where kernels of programs run.
+struct Work {
+  std::map<GraphHandle, Steps> captured;
+  std::map<GraphExecHandle, Steps> ready;
+  std::set<StreamHandle> streams;  // that are captured
+  std::set<EventHandle> events;    // recorded there: who waits for one is captured as well
+};
+
+Work& work() {
+  static auto* one = new Work;
+  return *one;
+}
+
+DriverTable plain;  // without captures
+
+/// Keeps a step for the graph that is captured; false: the stream is not.
+bool keeps(StreamHandle stream, std::function<Result()> step) {
+  if (!runs_programs() || !state().capturing || !work().streams.contains(stream)) return false;
+  work().captured[state().capture_graph].push_back(std::move(step));
+  return true;
+}
+
+/// Copies and fills.
+void add_memory(DriverTable& t) {
+  t.copy_async = [](DevicePtr to, DevicePtr from, std::size_t bytes, StreamHandle stream) -> Result {
+    if (keeps(stream, [=] { return plain.copy_async(to, from, bytes, stream); })) return kSuccess;
+    return plain.copy_async(to, from, bytes, stream);
+  };
+  t.set8_async = [](DevicePtr to, unsigned char value, std::size_t count, StreamHandle stream) -> Result {
+    if (keeps(stream, [=] { return plain.set8_async(to, value, count, stream); })) return kSuccess;
+    return plain.set8_async(to, value, count, stream);
+  };
+  t.set16_async = [](DevicePtr to, unsigned short value, std::size_t count, StreamHandle stream) -> Result {
+    if (keeps(stream, [=] { return plain.set16_async(to, value, count, stream); })) return kSuccess;
+    return plain.set16_async(to, value, count, stream);
+  };
+  t.set32_async = [](DevicePtr to, unsigned value, std::size_t count, StreamHandle stream) -> Result {
+    if (keeps(stream, [=] { return plain.set32_async(to, value, count, stream); })) return kSuccess;
+    return plain.set32_async(to, value, count, stream);
+  };
+  t.event_record = [](EventHandle event, StreamHandle stream, unsigned flags) -> Result {
+    if (work().streams.contains(stream))
+      work().events.insert(event);
+    else
+      work().events.erase(event);
+    return plain.event_record(event, stream, flags);
+  };
+  t.stream_wait = [](StreamHandle stream, EventHandle event, unsigned flags) -> Result {
+    if (work().events.contains(event)) work().streams.insert(stream);
+    return plain.stream_wait(stream, event, flags);
+  };
+}
+
+void add_launches(DriverTable& t) {
+  t.launch = [](FunctionHandle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                unsigned shared, StreamHandle stream, void** params, void** extra) -> Result {
+    const auto* bytes = static_cast<const unsigned char*>(extra[1]);
+    std::vector<unsigned char> arguments(bytes, bytes + *static_cast<std::size_t*>(extra[3]));
+    const auto step = [=, says_memory = extra[0], says_size = extra[2], says_end = extra[4]] {
+      std::size_t size = arguments.size();
+      void* own[] = {says_memory, const_cast<unsigned char*>(arguments.data()), says_size, &size, says_end};
+      return plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, nullptr, own);
+    };
+    const bool kept = keeps(stream, step);
+    const Result code = kept ? note("launch") : plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+    if (code == kSuccess && state().capturing) {
+      const std::string name = kept ? "kernel" : state().launches.back().kernel;
+      state().leaves = {add_node(name, state().capture_graph, state().leaves)};
+    }
+    return code;
+  };
+  t.graph_instantiate = [](GraphExecHandle* exec, GraphHandle graph, unsigned long long) -> Result {
+    FAKE("graph_instantiate");
+    *exec = reinterpret_cast<GraphExecHandle>(new_handle());
+    return work().ready[*exec] = work().captured[graph], kSuccess;
+  };
+  t.graph_launch = [](GraphExecHandle exec, StreamHandle) -> Result {
+    FAKE("graph_launch");
+    for (const std::function<Result()>& step : work().ready[exec])
+      if (const Result code = step(); code != kSuccess) return code;
+    return kSuccess;
+  };
+  t.graph_destroy = [](GraphHandle graph) -> Result {
+    work().captured.erase(graph);
+    return state().graphs.erase(graph), kSuccess;
+  };
+  t.graph_exec_destroy = [](GraphExecHandle exec) -> Result { return work().ready.erase(exec), kSuccess; };
+}
 
 void add_captures(DriverTable& t) {
   t.stream_capturing = [](StreamHandle, int* s) -> Result {
     return *s = state().capturing || state().foreign_capture, kSuccess;
   };
-  t.capture_begin = [](StreamHandle, int) -> Result {
+  t.capture_begin = [](StreamHandle stream, int) -> Result {
     FAKE("capture_begin");
+    work().streams.insert(stream);
     if (state().capturing) state().around.emplace_back(state().capture_graph, state().leaves);
     state().capture_graph = add_graph();
     state().leaves.clear();
     return state().capturing = true, kSuccess;
   };
-  t.capture_begin_into = [](StreamHandle, GraphHandle graph, const GraphNodeHandle* leaves, const void*,
+  t.capture_begin_into = [](StreamHandle stream, GraphHandle graph, const GraphNodeHandle* leaves, const void*,
                             std::size_t count, int) -> Result {
     FAKE("capture_begin_into");
     if (state().capturing) return kErrorInvalidValue;
+    work().streams.insert(stream);
     state().capture_graph = graph;
     state().leaves.assign(leaves, leaves + count);
     return state().capturing = true, kSuccess;
@@ -58,8 +151,10 @@ void add_captures(DriverTable& t) {
     if (flags != kCaptureSetLeaves) return kErrorInvalidValue;
     return state().leaves.assign(leaves, leaves + count), kSuccess;
   };
-  t.capture_end = [](StreamHandle, GraphHandle* graph) -> Result {
+  t.capture_end = [](StreamHandle stream, GraphHandle* graph) -> Result {
     if (!state().capturing) return kErrorInvalidValue;
+    work().streams.erase(stream);
+    if (state().around.empty()) work().streams.clear(), work().events.clear();
     const GraphHandle ended = state().capture_graph;
     state().capturing = !state().around.empty();
     if (state().capturing) {
@@ -69,14 +164,6 @@ void add_captures(DriverTable& t) {
     FAKE("capture_end");
     return *graph = ended, kSuccess;
   };
-  plain_launch = t.launch;
-  t.launch = [](FunctionHandle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                unsigned shared, StreamHandle stream, void** params, void** extra) -> Result {
-    const Result code = plain_launch(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-    if (code == kSuccess && state().capturing)
-      state().leaves = {add_node(state().launches.back().kernel, state().capture_graph, state().leaves)};
-    return code;
-  };
 }
 
 void add_nodes(DriverTable& t) {
@@ -85,6 +172,8 @@ void add_nodes(DriverTable& t) {
     FAKE("graph_add_child");
     for (const State::Node& one : state().nodes)
       if (one.graph == child && one.condition) return kErrorInvalidValue;
+    Steps& steps = work().captured[graph];
+    for (const std::function<Result()>& step : work().captured[child]) steps.push_back(step);
     return *node = add_node("child", graph, {behind, behind + count}), kSuccess;
   };
   t.graph_add_node = [](GraphNodeHandle* node, GraphHandle graph, const GraphNodeHandle* behind, const void*,
@@ -146,6 +235,9 @@ void add_handles(DriverTable& t) {
 }  // namespace
 
 void add_graphs(DriverTable& table) {
+  plain = table;
+  add_memory(table);
+  add_launches(table);
   add_captures(table);
   add_nodes(table);
   add_handles(table);
