@@ -212,6 +212,36 @@ def test_launches_take_descriptors(device):
     assert kept() is None
 
 
+@pytest.mark.cpu_only
+def test_descriptors_are_told_apart_though_their_memory_is_used_again():
+    tensors = [torch.full((n + 1,), float(n)) for n in range(40)]
+    for _ in range(3):
+        made = [wp.from_torch(t, return_ctype=True) for t in tensors]
+        assert [d.data for d in made] == [t.data_ptr() for t in tensors] and [d.shape[0] for d in made] == [*range(1, 41)]
+        del made
+    held = wp.from_torch(tensors[3], return_ctype=True)
+    shape = held.shape  # lies in the descriptor's memory
+    del held
+    others = [wp.from_torch(t, return_ctype=True) for t in tensors[10:30]]
+    assert shape[0] == 4 and others[0].shape[0] == 11
+    one = wp.from_torch(tensors[0], return_ctype=True)
+    one.shape = (ctypes.c_int64 * 4)(7, 0, 0, 0)  # ctypes may hold what it was given
+    del one
+    assert wp.from_torch(tensors[5], return_ctype=True).shape[0] == 6
+
+    class Mine(wp.types.array_t):
+        pass
+
+    Mine().note = "a dictionary of its own"
+    gone = torch.ones(3)
+    kept = weakref.ref(gone)
+    last = wp.from_torch(gone, return_ctype=True)
+    del gone
+    assert kept() is not None and last.data == kept().data_ptr()
+    del last
+    assert kept() is None
+
+
 def test_the_array_keeps_the_tensor(device):
     t = torch.full((1000,), 3.0, device=where(device))
     a = wp.from_torch(t)
