@@ -126,6 +126,16 @@ WEFT_HOT nb::object new_descriptor(const ArrayDesc& desc, const Type* element, i
   return made;
 }
 
+WEFT_HOT bool read_plain_descriptor(PyObject* object, const Type* type, ArrayDesc& out) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != descriptor_class || !memory_offset) return false;
+  const Laid& laid = *memory_of(object);
+  if (laid.mark != kMark || laid.element != type->element() || laid.place != kOnCpu ||
+      laid.desc.ndim != std::int32_t(type->rank()))
+    return false;
+  std::memcpy(&out, &laid.desc, sizeof out);
+  return true;
+}
+
 bool read_descriptor(nb::handle object, ArrayDesc& desc, const Type*& element, int& place) {
   if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != descriptor_class) return false;
   const Laid* laid = memory_of(object);
