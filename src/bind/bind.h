@@ -44,6 +44,7 @@ nb::object new_array(nb::handle cls, runtime::Array array, bool read_only = fals
 void register_errors(nb::module_& m);
 void register_types(nb::module_& m);
 void register_exchange(nb::module_& m);
+void register_jax_quick_call(nb::module_& m);
 void register_dlpack(nb::module_& m);
 void register_descriptors(nb::module_& m);
 void register_torch(nb::module_& m);

@@ -8,16 +8,24 @@ namespace {
 
 PyTypeObject* host_class = nullptr;  // of arrays that JAX has shown on the host
 PyObject* carefully = nullptr;       // Python's from_jax
+PyObject* is_there = nullptr;        // the class's is_ready, which takes less than to wait for what is there
 PyObject* wait = nullptr;            // its block_until_ready
+
+/// Waits for an array's value. JAX's buffers do so, too, but keep the interpreter's lock meanwhile, which a function of Python in
+/// the awaited program needs.
+WEFT_HOT void wait_for(PyObject* source) {
+  const nb::object there = is_there ? nb::steal(PyObject_CallOneArg(is_there, source)) : nb::object();
+  if (there.is_valid() && there.ptr() == Py_True) return;
+  if (!there.is_valid()) PyErr_Clear();  // who waits hears why
+  const nb::object done = nb::steal(PyObject_CallOneArg(wait, source));
+  if (!done.is_valid()) throw nb::python_error();
+}
 
 /// An array over the value once it is there; none where it shows no buffer.
 WEFT_HOT nb::object over_host(PyObject* source) {
-  // JAX's buffers wait for the value, too, but keep the interpreter's lock meanwhile, which a function of Python in the awaited
-  // program needs.
-  const nb::object ready = nb::steal(PyObject_CallOneArg(wait, source));
-  if (!ready.is_valid()) throw nb::python_error();
+  wait_for(source);
   bool read_only = false;
-  std::optional<runtime::Array> made = from_foreign(ready, nullptr, false, read_only);
+  std::optional<runtime::Array> made = from_foreign(source, nullptr, false, read_only);
   return made ? new_array({}, std::move(*made), read_only) : nb::object();
 }
 
@@ -54,6 +62,7 @@ void register_jax_exchange(nb::module_& m) {
       [](nb::handle cls) {
         if (host_class || !PyType_Check(cls.ptr())) return;  // a process has one JAX
         wait = nb::object(cls.attr("block_until_ready")).release().ptr();
+        if (nb::hasattr(cls, "is_ready")) is_there = nb::object(cls.attr("is_ready")).release().ptr();
         host_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(cls.ptr()));
       },
       nb::arg("cls"), "The class of JAX's arrays, one of which lay on the host.");

@@ -429,7 +429,7 @@ WEFT_HOT void run_variant(PythonKernel& kernel, const driver::KernelVariant& var
   note_time(variant, dims, std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
 }
 
-runtime::LaunchOptions PythonKernel::cpu_options() const {
+WEFT_HOT runtime::LaunchOptions PythonKernel::cpu_options() const {
   runtime::LaunchOptions options;
   options.max_threads = launch_settings().max_threads;
   options.serial = options.max_threads == 1;

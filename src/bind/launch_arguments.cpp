@@ -3,6 +3,7 @@
 
 #include "bind/exchange.h"
 #include "bind/python_kernel.h"
+#include "bind/torch_exchange.h"
 #include "driver/default_argument.h"
 #include "runtime/errors.h"
 #include "support/hot.h"
@@ -159,6 +160,11 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
     if (notes && notes->arguments_held) {
       ArrayDesc seen;
       if (read_plain_tensor(value, p.type, device, *notes, seen)) {
+        std::memcpy(to, &seen, sizeof seen);
+        return;
+      }
+      if (!device && read_plain_descriptor(value, p.type, seen)) {
+        notes->plain_tensors = true;  // held by the list of arguments, as these are
         std::memcpy(to, &seen, sizeof seen);
         return;
       }

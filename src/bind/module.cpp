@@ -38,4 +38,5 @@ NB_MODULE(_weft, m) {
   bind::register_runtime(m);
   bind::register_xla_targets(m);
   bind::register_jax_exchange(m);
+  bind::register_jax_quick_call(m);
 }

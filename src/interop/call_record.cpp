@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/hot.h"
+
 namespace weft::interop {
 namespace {
 
@@ -121,7 +123,7 @@ std::string CallRecord::encode() const {
   return std::string(reinterpret_cast<const char*>(&digest), sizeof digest) + body;
 }
 
-std::optional<Hash128> digest_of(std::string_view bytes) {
+WEFT_HOT std::optional<Hash128> digest_of(std::string_view bytes) {
   if (bytes.size() < CallRecord::kDigestBytes) return std::nullopt;
   Hash128 digest;
   std::memcpy(&digest, bytes.data(), sizeof digest);
@@ -168,7 +170,7 @@ CallTable& CallTable::shared() {
   return *table;
 }
 
-const CallTarget* CallTable::find(const Hash128& digest) const {
+WEFT_HOT const CallTarget* CallTable::find(const Hash128& digest) const {
   for (const Node* at = buckets_[digest.lo % kBuckets].load(std::memory_order_acquire); at; at = at->next)
     if (at->target->digest == digest) return at->target.get();
   return nullptr;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "driver/kernel.h"
+#include "interop/quick_call.h"
 #include "support/hash.h"
 
 namespace weft::interop {
@@ -74,6 +75,7 @@ struct CallTarget {
   ParamLayout layout;                        // of the block, with what a log adds to it
   std::vector<std::uint64_t> block;          // values in their places, descriptors empty
   std::shared_ptr<void> owner;               // of what the values refer to
+  std::unique_ptr<const QuickCall> quick;    // of the usual calls on the host
   /// On GPUs, of a kernel whose threads share memory: the same call of the kernel for its blocks. Made on first use.
   mutable std::once_flag block_made;
   mutable std::unique_ptr<CallTarget> for_block;

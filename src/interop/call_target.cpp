@@ -39,6 +39,7 @@ std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<drive
       std::memcpy(reinterpret_cast<char*>(target->block.data()) + target->layout.params[i].offset, param.value.data(),
                   param.value.size());
   }
+  target->quick = QuickCall::of(*target);
   return target;
 }
 

@@ -172,16 +172,28 @@ bool read_tensor(const DlTensor& tensor, std::uint64_t flags, ForeignMemory& out
 }
 
 WEFT_HOT bool read_packed(const DlTensor& tensor, const Type*& element, ArrayDesc& out) {
-  if (tensor.device.type != kDlCpu || tensor.dtype.lanes != 1 || tensor.byte_offset != 0 || tensor.ndim < 1 ||
-      tensor.ndim > kMaxRank || !tensor.data || !tensor.shape || !tensor.strides)
+  const bool composite = element && !element->is_scalar();
+  if (composite && !element->is_composite() && !element->is_mat()) return false;
+  const int inner_rank = !composite ? 0 : element->is_mat() ? 2 : 1, rank = tensor.ndim - inner_rank;
+  if (tensor.device.type != kDlCpu || tensor.dtype.lanes != 1 || tensor.byte_offset != 0 || rank < 1 ||
+      rank > kMaxRank || !tensor.data || !tensor.shape || !tensor.strides)
     return false;
   const std::optional<ScalarKind> kind = scalar_kind(tensor.dtype);
   if (!kind) return false;
-  if (element && (!element->is_scalar() || element->scalar_kind() != *kind)) return false;
-  const Type* scalar = element ? element : types::scalar(*kind);
+  const Type* scalar = composite ? element->element() : element ? element : types::scalar(*kind);
+  if (scalar->scalar_kind() != *kind) return false;
   const auto size = std::int64_t(scalar->size());
   std::int64_t count = 1;
-  for (int d = tensor.ndim; d-- > 0;) {
+  if (composite) {  // its components are the last dimensions
+    const std::int64_t* const sides = tensor.shape + rank;
+    const std::int64_t* const steps = tensor.strides + rank;
+    count = std::int64_t(element->component_count());
+    const bool fits = inner_rank == 1 ? sides[0] == count && steps[0] == 1
+                                      : sides[0] == element->rows() && sides[1] == element->cols() &&
+                                            steps[0] == sides[1] && steps[1] == 1;
+    if (!fits) return false;
+  }
+  for (int d = rank; d-- > 0;) {
     const std::int64_t extent = tensor.shape[d];
     if (extent < 1 || tensor.strides[d] != count) return false;
     out.shape[d] = extent;
@@ -190,10 +202,10 @@ WEFT_HOT bool read_packed(const DlTensor& tensor, const Type*& element, ArrayDes
   }
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data);
   if (count < 2 || address % scalar->align() != 0 || address > std::uintptr_t(INT64_MAX - count * size)) return false;
-  element = scalar;
+  if (!composite) element = scalar;
   out.data = tensor.data;
   out.grad = nullptr;
-  out.ndim = tensor.ndim;
+  out.ndim = rank;
   return true;
 }
 

@@ -32,8 +32,8 @@ struct ForeignMemory {
 /// true: ranks, extents and strides out of range, no data, odd types, other devices.
 bool read_tensor(const DlTensor& tensor, std::uint64_t flags, ForeignMemory& out, std::string& why);
 
-/// The usual tensor at once: several numbers without gaps on the host, as elements of their own type, which `element` is if it
-/// is not null. False says nothing: read_tensor and fold do.
+/// The usual tensor at once: several numbers without gaps on the host, as elements of their own type, or of a composite type of
+/// it whose components are the last dimensions; `element` is null or that type. False says nothing: read_tensor and fold do.
 bool read_packed(const DlTensor& tensor, const Type*& element, ArrayDesc& out);
 
 /// Gives packed strides, last index fastest; for protocols that leave them out. False if they don't fit in 64 bits.

@@ -6,10 +6,11 @@
 #include "cuda/system.h"
 #include "interop/xla_handlers.h"
 #include "runtime/errors.h"
+#include "support/hot.h"
 
 namespace weft::interop {
 
-bool answer_metadata(const xla::CallFrame& frame, std::uint32_t traits) {
+WEFT_HOT bool answer_metadata(const xla::CallFrame& frame, std::uint32_t traits) {
   for (xla::Extension* at = frame.extensions; at; at = at->next) {
     if (at->type != xla::kMetadataExtension) continue;
     xla::Metadata* metadata = reinterpret_cast<xla::MetadataExtension*>(at)->metadata;
@@ -48,7 +49,7 @@ xla::Error* error_in_flight(const xla::CallFrame& frame) noexcept {
   }
 }
 
-std::string_view bytes_attribute(const xla::CallFrame& frame, std::string_view name) {
+WEFT_HOT std::string_view bytes_attribute(const xla::CallFrame& frame, std::string_view name) {
   const xla::Attributes& list = frame.attributes;
   for (std::int64_t i = 0; i < list.size; ++i) {
     if (std::string_view(list.names[i]->data, list.names[i]->size) != name) continue;

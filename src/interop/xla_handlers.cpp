@@ -357,19 +357,16 @@ class Call {
   char* block_ = nullptr;
 };
 
-const CallTarget& target_of(const xla::CallFrame& frame) {
-  const std::string_view bytes = bytes_attribute(frame, "weft");
-  const std::optional<Hash128> digest = digest_of(bytes);
-  if (!digest) throw runtime::ArgumentError("the call has no attribute 'weft' with a record of what to do");
+/// The target of a record that nobody in this process has made so far.
+const CallTarget& new_target(std::string_view bytes, const Hash128& digest) {
   CallTable& table = CallTable::shared();
-  if (const CallTarget* known = table.find(*digest)) return *known;
   std::optional<CallRecord> record = CallRecord::decode(bytes);
   if (!record) throw runtime::ArgumentError("the call's record is of another version, or damaged");
   if (table.host.unknown) table.host.unknown(bytes);
-  if (const CallTarget* known = table.find(*digest)) return *known;
+  if (const CallTarget* known = table.find(digest)) return *known;
   if (record->portable) {
     std::unique_ptr<CallTarget> made = portable_target(std::move(*record));
-    made->digest = *digest;
+    made->digest = digest;
     return table.add(std::move(made));
   }
   throw std::out_of_range(
@@ -378,23 +375,36 @@ const CallTarget& target_of(const xla::CallFrame& frame) {
       "like it, before the program runs, or make it with portable=True where the program is made");
 }
 
-xla::Error* run_call(xla::CallFrame* frame, bool on_cuda, std::uint32_t traits) noexcept {
+WEFT_HOT const CallTarget& target_of(const xla::CallFrame& frame) {
+  const std::string_view bytes = bytes_attribute(frame, "weft");
+  const std::optional<Hash128> digest = digest_of(bytes);
+  if (!digest) throw runtime::ArgumentError("the call has no attribute 'weft' with a record of what to do");
+  if (const CallTarget* known = CallTable::shared().find(*digest)) return *known;
+  return new_target(bytes, *digest);
+}
+
+/// The full way: any direction, batch and place.
+void run_in_full(const CallTarget& target, const xla::CallFrame& frame, bool on_cuda) {
+  if (target.record.batch_rank > kMaxBatchRank)
+    throw runtime::ArgumentError("kernel '" + target.record.kernel + "': more than 8 nested batches");
+  const driver::LaunchPlace place = on_cuda ? cuda_place(frame) : driver::LaunchPlace{};
+  std::optional<cuda::ContextScope> context;
+  if (place.device) context.emplace(*place.device);
+  try {
+    Call(target_on(target, place.device), frame, place).run();
+  } catch (const driver::NeedsBlock&) {  // nothing has run yet
+    target.kernel->set_shares_memory(true);
+    Call(target_on(target, place.device), frame, place).run();
+  }
+}
+
+WEFT_HOT xla::Error* run_call(xla::CallFrame* frame, bool on_cuda, std::uint32_t traits) noexcept {
   if (answer_metadata(*frame, traits)) return nullptr;
   if (!WEFT_XLA_HAS(*frame, attributes)) return make_error(*frame, xla::kInvalidArgument, "the call is of another XLA");
   if (frame->stage != xla::kExecute) return nullptr;
   try {
     const CallTarget& target = target_of(*frame);
-    if (target.record.batch_rank > kMaxBatchRank)
-      throw runtime::ArgumentError("kernel '" + target.record.kernel + "': more than 8 nested batches");
-    const driver::LaunchPlace place = on_cuda ? cuda_place(*frame) : driver::LaunchPlace{};
-    std::optional<cuda::ContextScope> context;
-    if (place.device) context.emplace(*place.device);
-    try {
-      Call(target_on(target, place.device), *frame, place).run();
-    } catch (const driver::NeedsBlock&) {  // nothing has run yet
-      target.kernel->set_shares_memory(true);
-      Call(target_on(target, place.device), *frame, place).run();
-    }
+    if (on_cuda || !target.quick || !target.quick->run(target, *frame)) run_in_full(target, *frame, on_cuda);
     return nullptr;
   } catch (const std::out_of_range& e) {
     return make_error(*frame, xla::kNotFound, e.what());

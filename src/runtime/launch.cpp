@@ -17,10 +17,11 @@
 namespace weft::runtime {
 namespace {
 
-constexpr double kMinChunkNs = 20e3;   // below this, handing a chunk out costs a noticeable part of running it
-constexpr double kLeastAwakeNs = 4e3;  // the same, where those who take it need not be woken
-constexpr double kMaxChunkNs = 10e6;   // above this, balance and the wait for a stop suffer
-constexpr int kChunksPerThread = 8;    // enough for balance when chunks differ in cost
+constexpr double kMinChunkNs = 20e3;    // below this, handing a chunk out costs a noticeable part of running it
+constexpr double kLeastAwakeNs = 4e3;   // the same, where those who take it need not be woken
+constexpr double kMaxChunkNs = 10e6;    // above this, balance and the wait for a stop suffer
+constexpr double kWorthNotingNs = 5e3;  // launches that look shorter don't note what they took
+constexpr int kChunksPerThread = 8;     // enough for balance when chunks differ in cost
 // Chunks are multiples of vectors, since the rest of a chunk that fills no vector costs as much as a vector; and of this many
 // threads, so that chunks rarely write to the same line of memory.
 constexpr std::int64_t kThreadSteps = 16;
@@ -159,7 +160,7 @@ struct Run {
 class CostNote {
  public:
   CostNote(const KernelCode& code, Run& run, int workers)
-      : seen_(double(run.plan.total) * cost_of(code) < kWorthNoting ? nullptr : code.seen_ns),
+      : seen_(double(run.plan.total) * cost_of(code) < kWorthNotingNs ? nullptr : code.seen_ns),
         run_(run),
         workers_(workers) {
     if (!seen_) return;
@@ -182,7 +183,6 @@ class CostNote {
   CostNote& operator=(const CostNote&) = delete;
 
  private:
-  static constexpr double kWorthNoting = 5e3;    // ns
   static constexpr double kWorthAdding = 500e3;  // up to where handing out counts
   std::atomic<float>* const seen_;
   Run& run_;
@@ -225,7 +225,7 @@ void heed_launches_before(const KernelCode& code, int threads, const LaunchOptio
 
 }  // namespace
 
-double seen_cost(const KernelCode& code, double total) {
+WEFT_HOT double seen_cost(const KernelCode& code, double total) {
   return code.seen_ns ? total * double(code.seen_ns->load(std::memory_order_relaxed)) : 0;
 }
 
@@ -266,14 +266,47 @@ LaunchPlan plan_launch(const KernelCode& code, std::int64_t total, int threads, 
   return plan;
 }
 
-bool launch(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
-            const LaunchOptions& options) {
+namespace {
+
+/// Whether a launch is one chunk on the calling thread that nobody stops, asks or measures, and that runs forward.
+WEFT_HOT bool is_plain_and_short(const KernelCode& code, std::int64_t total, const LaunchOptions& options) {
+  return !options.context && !options.interrupted && !options.descending && options.chunk_threads == 0 &&
+         double(total) * cost_of(code) < kWorthNotingNs && seen_cost(code, double(total)) < kLeastAwakeNs;
+}
+
+/// Runs such a launch: what is below, less what it does not need.
+WEFT_HOT void launch_shortly(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
+                             std::int64_t total, int threads, const PrintSink* sink) {
+  ErrorRecord error;
+  PrintBuffer print(threads == 1 ? 1 : total, sink);
+  LaunchContext context;
+  std::copy(dims.begin(), dims.end(), context.dims);
+  context.rank = std::int32_t(dims.size());
+  context.serial = 1;
+  context.error = &error;
+  context.print = &print;
+  {
+    const FpControlScope defaults;
+    code.entry(0, total, params, &context);
+  }
+  print.flush_if_any();
+  throw_if_failed(error, code.name, context.rank, code.check_sites);
+}
+
+}  // namespace
+
+WEFT_HOT bool launch(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
+                     const LaunchOptions& options) {
   const std::int64_t total = launch_size(code, dims);
   if (total == 0) return true;
   WEFT_CHECK(code.entry);
 
   int threads = options.serial ? 1 : thread_count();
   if (options.max_threads > 0) threads = std::min(threads, options.max_threads);
+  if (is_plain_and_short(code, total, options)) [[likely]] {
+    launch_shortly(code, params, dims, total, threads, options.print_sink);
+    return true;
+  }
   LaunchPlan plan = plan_launch(code, total, threads, options);
   heed_launches_before(code, threads, options, plan);
 
@@ -321,10 +354,10 @@ void unravel(std::int64_t linear, const std::int64_t dims[kMaxRank], int rank, s
   }
 }
 
-void throw_if_failed(const ErrorRecord& record, std::string_view kernel, int rank, std::span<const CheckSite> sites) {
-  // 1 means that somebody is still writing the record; all workers are done here, so that is over.
-  if (record.state.load(std::memory_order_acquire) != 2) [[likely]]
-    return;
+namespace {
+
+[[noreturn]] void throw_failure(const ErrorRecord& record, std::string_view kernel, int rank,
+                                std::span<const CheckSite> sites) {
   static const CheckSite unknown;
   const bool known = record.site >= 0 && std::size_t(record.site) < sites.size();
   const CheckSite& site = known ? sites[std::size_t(record.site)] : unknown;
@@ -344,6 +377,15 @@ void throw_if_failed(const ErrorRecord& record, std::string_view kernel, int ran
   text += ", thread " + tuple_text({details.thread.data(), std::size_t(rank)});
   text += ": " + failure_text(site, record.index, record.extent);
   throw KernelError(text, std::move(details));
+}
+
+}  // namespace
+
+WEFT_HOT void throw_if_failed(const ErrorRecord& record, std::string_view kernel, int rank,
+                              std::span<const CheckSite> sites) {
+  // 1 means that somebody is still writing the record; all workers are done here, so that is over.
+  if (record.state.load(std::memory_order_acquire) == 2) [[unlikely]]
+    throw_failure(record, kernel, rank, sites);
 }
 
 }  // namespace weft::runtime

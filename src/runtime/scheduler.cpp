@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/scheduler_forms.h"
+#include "support/hot.h"
 
 namespace weft::runtime {
 namespace {
@@ -166,7 +167,7 @@ void set_thread_limit(int n) { limit.store(std::clamp(n, 0, kMaxThreads), std::m
 
 int thread_limit() { return limit.load(std::memory_order_relaxed); }
 
-int thread_count() {
+WEFT_HOT int thread_count() {
   if (const int set = limit.load(std::memory_order_relaxed)) return set;
   int count = default_count.load(std::memory_order_relaxed);
   if (count == 0) {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import resource
+import weakref
 from functools import partial
 from typing import Any
 
@@ -311,11 +313,54 @@ def test_equal_calls_compile_once():
             jax.block_until_ready(f(x))
 
     turn(2000)
-    before, compiled = _weft.xla_calls(), f._now[2]._cache_size()
+    before, compiled = _weft.xla_calls(), [one._cache_size() for one in f._now[2:]]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     turn(10000)
-    assert _weft.xla_calls() == before and f._now[2]._cache_size() == compiled
+    assert _weft.xla_calls() == before and [one._cache_size() for one in f._now[2:]] == compiled
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 4096
+
+
+def test_usual_calls_do_not_run_python(monkeypatch):
+    """What goes from Python's call straight to JAX gives what the class's own call does, and no other call takes that way."""
+    one, two = jax_kernel(triple), jax_kernel(sincos, num_outputs=2)
+    x = floats(8)
+    one(x), two(x)
+    seen = []
+    through_class = type(one).__call__
+
+    def refresh(self, *args):
+        seen.append(self)
+        return refreshed(self, *args)
+
+    refreshed = type(one)._refresh
+    monkeypatch.setattr(type(one), "_refresh", refresh)
+    assert [r.tolist() for r in one(x)] == [r.tolist() for r in through_class(one, x)]
+    assert [r.tolist() for r in two(x)] == [r.tolist() for r in through_class(two, x)]
+    assert type(one(x)) is type(two(x)) is list and len(one(x)) == 1 and not seen
+    assert one(x, launch_dims=3)[0].shape == (3,) and one(x, output_dims=8)[0].tolist() == one(x)[0].tolist()
+    before = wp.config.max_unroll
+    try:  # a kernel under other settings is another one
+        wp.config.max_unroll = before + 1
+        assert one(x)[0].tolist() == (3 * np.arange(8.0)).tolist() and seen == [one]
+    finally:
+        wp.config.max_unroll = before
+    with pytest.raises(TypeError, match="'x' is an array"):
+        one("text")
+    with pytest.raises(TypeError, match="takes 1 inputs .x., 0 were given"):
+        one()
+    tripled = (3 * np.arange(8.0)).tolist()
+    assert jax.jit(one)(x)[0].tolist() == tripled and jax.vmap(one)(x[None])[0].tolist() == [tripled]
+    assert jax.grad(lambda v: one(v)[0].sum())(x).tolist() == [3.0] * 8
+
+
+def test_wrappers_go_with_their_last_user():
+    f = jax_kernel(triple, launch_dims=5)
+    assert f(floats(5))[0].shape == (5,)
+    kept = weakref.ref(f)
+    del f
+    jax.clear_caches()
+    gc.collect()
+    assert kept() is None
 
 
 def test_thread_indices_have_32_bits():

@@ -212,6 +212,76 @@ def test_launches_take_descriptors(device):
     assert kept() is None
 
 
+@wp.kernel
+def copy_mats(x: wp.array(dtype=wp.types.matrix((2, 3), float)), y: wp.array(dtype=wp.types.matrix((2, 3), float))):
+    i = wp.tid()
+    y[i] = 2.0 * x[i]
+
+
+@wp.kernel
+def copy_quats(x: wp.array2d(dtype=wp.quat), y: wp.array2d(dtype=wp.quat)):
+    i, j = wp.tid()
+    y[i, j] = 2.0 * x[i, j]
+
+
+@pytest.mark.parametrize("how", ["direct", "descriptor", "array"])
+def test_launches_take_tensors_of_components(how, device):
+    def seen(t, dtype):
+        return t if how == "direct" else wp.from_torch(t, dtype=dtype, return_ctype=how == "descriptor")
+
+    cases = (
+        (double_vec, wp.vec3, (8,), (3,)),
+        (copy_mats, wp.types.matrix((2, 3), float), (8,), (2, 3)),
+        (copy_quats, wp.quat, (2, 4), (4,)),
+    )
+    for kernel, dtype, dims, inner in cases:
+        x = torch.rand(*dims, *inner, device=where(device))
+        y = torch.zeros_like(x)
+        wp.launch(kernel, dims, [seen(x, dtype), seen(y, dtype)], device=device)
+        assert torch.equal(y, 2 * x)
+        apart = torch.zeros(2 * dims[0], *dims[1:], *inner, device=where(device))[::2]  # gaps between elements
+        wp.launch(kernel, dims, [seen(x, dtype), seen(apart, dtype)], device=device)
+        assert torch.equal(apart, 2 * x)
+        if how == "direct":
+            turned = torch.zeros(*dims, *inner[::-1], 2, device=where(device))[..., 0]  # gaps inside of them
+            with pytest.raises(RuntimeError, match="argument 'y'"):
+                wp.launch(kernel, dims, [x, turned.transpose(-1, -2) if len(inner) > 1 else turned], device=device)
+            with pytest.raises(RuntimeError, match="argument 'x'"):
+                wp.launch(kernel, dims, [x[..., :-1].contiguous(), y], device=device)
+            with pytest.raises(RuntimeError, match="argument 'x'"):
+                wp.launch(kernel, dims, [x.double(), y], device=device)
+
+
+@pytest.mark.cpu_only
+def test_descriptors_are_told_apart_though_their_memory_is_used_again():
+    tensors = [torch.full((n + 1,), float(n)) for n in range(40)]
+    for _ in range(3):
+        made = [wp.from_torch(t, return_ctype=True) for t in tensors]
+        assert [d.data for d in made] == [t.data_ptr() for t in tensors] and [d.shape[0] for d in made] == [*range(1, 41)]
+        del made
+    held = wp.from_torch(tensors[3], return_ctype=True)
+    shape = held.shape  # lies in the descriptor's memory
+    del held
+    others = [wp.from_torch(t, return_ctype=True) for t in tensors[10:30]]
+    assert shape[0] == 4 and others[0].shape[0] == 11
+    one = wp.from_torch(tensors[0], return_ctype=True)
+    one.shape = (ctypes.c_int64 * 4)(7, 0, 0, 0)  # ctypes may hold what it was given
+    del one
+    assert wp.from_torch(tensors[5], return_ctype=True).shape[0] == 6
+
+    class Mine(wp.types.array_t):
+        pass
+
+    Mine().note = "a dictionary of its own"
+    gone = torch.ones(3)
+    kept = weakref.ref(gone)
+    last = wp.from_torch(gone, return_ctype=True)
+    del gone
+    assert kept() is not None and last.data == kept().data_ptr()
+    del last
+    assert kept() is None
+
+
 def test_the_array_keeps_the_tensor(device):
     t = torch.full((1000,), 3.0, device=where(device))
     a = wp.from_torch(t)

@@ -71,8 +71,8 @@ _living: weakref.WeakSet = weakref.WeakSet()
 _listing = threading.Lock()  # such a set must not grow while another thread goes through it
 
 
-class JaxKernel:
-    """A kernel as a function of JAX; `jax_kernel` makes it."""
+class JaxKernel(_weft.QuickJaxCall):
+    """A kernel as a function of JAX; `jax_kernel` makes it. Usual calls don't reach `__call__` (src/bind/jax_quick_call.cpp)."""
 
     def __init__(self, kernel: Kernel, options: dict[str, Any]):
         self._jax = import_jax()
@@ -97,25 +97,33 @@ class JaxKernel:
         self._tracer = self._jax.core.Tracer
         self._values = [k for k, p in enumerate(self.roles.inputs) if not p.is_array]
         # Settings, the kernel under them, and what JAX has compiled of it: one value, so that threads see what belongs together.
-        self._now: tuple[int, Any, Any] = (-1, None, None)
+        self._now: tuple[int, Any, Any, Any] = (-1, None, None, None)
+        self._single = len(self.roles.outputs) == 1
         with _listing:
             _living.add(self)
 
-    def _refresh(self) -> Any:
-        """The function of JAX for the kernel as it is now; a kernel under other settings is another one."""
+    def _refresh(self) -> tuple[int, Any, Any, Any]:
+        """The functions of JAX for the kernel as it is now; a kernel under other settings is another one. The first takes what is
+        said for a call, and numbers; the second arrays alone, and gives a lone result as it is: neither costs JAX anything."""
         epoch = settings.epoch
         native = self.kernel.native()
-        _, known, function = self._now
+        _, known, function, plain = self._now
         if native is not known:
             static = (0, *[k + 1 for k in self._values])
 
             def trace(config: Any, *inputs: Any) -> list[Any]:
                 return self._trace(native, config, *inputs)
 
-            trace.__name__ = self.__name__
+            def trace_plain(*inputs: Any) -> Any:
+                made = self._trace(native, None, *inputs)
+                return made[0] if self._single else made
+
+            trace.__name__ = trace_plain.__name__ = self.__name__
             function = self._jax.jit(trace, static_argnums=static, inline=True)
-        self._now = (epoch, native, function)
-        return function
+            plain = None if self._values else self._jax.jit(trace_plain, inline=True)
+        self._now = (epoch, native, function, plain)
+        self._set_quick(plain, epoch, len(self.roles.inputs), self._single)
+        return self._now
 
     def __call__(
         self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None, vmap_method: str | None = None
@@ -128,9 +136,9 @@ class JaxKernel:
             output_dims: of this call: one shape for all outputs, or a dictionary by name.
             vmap_method: of this call.
         """
-        epoch, _, function = self._now
+        epoch, _, function, plain = self._now
         if epoch != settings.epoch:
-            function = self._refresh()
+            _, _, function, plain = self._refresh()
         if launch_dims is None and output_dims is None and vmap_method is None:
             config = None
         else:
@@ -140,9 +148,12 @@ class JaxKernel:
                 check_vmap_method(vmap_method, self.what),
             )
         try:
-            if self._values or len(inputs) != len(self.roles.inputs):
+            if plain is None or len(inputs) != len(self.roles.inputs):
                 return function(config, *self._complete(inputs))
-            return function(config, *inputs)
+            if config is not None:
+                return function(config, *inputs)
+            made = plain(*inputs)
+            return [made] if self._single else made
         except TypeError:
             check_are_arrays(self.roles, inputs)  # JAX names no argument
             raise
@@ -271,6 +282,9 @@ class JaxKernel:
 
     def __repr__(self) -> str:
         return f"<jax_kernel {self.kernel.key}>"
+
+
+_weft.call_jax_quickly(JaxKernel)
 
 
 def _remade(kernel: Kernel, options: dict[str, Any]) -> JaxKernel:
