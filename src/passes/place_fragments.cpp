@@ -119,9 +119,18 @@ class Placer {
       };
       if (!is(0, 0) || !is(1, turns) || !is(2, 1)) continue;
       if (uses(turn).size() != 1 || uses(rest).size() != 1) continue;
+      if (kernel_.form.adjoint && adds(*loop)) continue;
       return {loop, index};
     }
     return {};
+  }
+
+  /// Whether a loop adds to gradients at places of many threads: those side by side do that to numbers side by side, or all to
+  /// one, while pieces of a product would go to four times as many sectors of memory, and to few numbers of a row.
+  static bool adds(const Op& loop) {
+    bool found = false;
+    ir::walk(*loop.regions[0], [&](const Op& op) { found = found || op.code == OpCode::atomic; });
+    return found;
   }
 
   static bool is_access(const Use& use) {
@@ -211,7 +220,11 @@ class Placer {
 
   static bool asks(const Op& loop) {
     bool found = false;
-    for (const Op& op : *loop.regions[0]) found = found || op.code == OpCode::if_;
+    for (const Op& op : *loop.regions[0]) {
+      if (op.code != OpCode::if_) continue;
+      const Value* condition = op.operand(0);  // whether there is a gradient is no question of elements
+      found = found || condition->kind != ir::ValueKind::result || condition->op->code != OpCode::nonnull;
+    }
     return found;
   }
 
