@@ -36,6 +36,10 @@ bool is_access(const Op& op) {
   return op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic;
 }
 
+bool is_wanted(const Op& op) {
+  return op.code == OpCode::atomic && (op.atomic == AtomicKind::add || op.atomic == AtomicKind::exch);
+}
+
 class OwnElements {
  public:
   explicit OwnElements(ir::Function& kernel) : kernel_(kernel), memory_(kernel), threads_(kernel), rewriter_(kernel) {
@@ -116,10 +120,6 @@ class OwnElements {
     if (is_access(op) && ir::is_block_memory(op.operand(0))) return unit.accesses.push_back(&op);
     if (is_access(op) || op.code == OpCode::call)
       for (const Value* operand : op.operands) unit.elsewhere |= memory_.of(operand);
-  }
-
-  static bool is_wanted(const Op& op) {
-    return op.code == OpCode::atomic && (op.atomic == AtomicKind::add || op.atomic == AtomicKind::exch);
   }
 
   /// Takes what a unit does atomically to memory in which its threads don't meet.
@@ -344,7 +344,10 @@ class OwnElements {
 }  // namespace
 
 bool own_elements(ir::Function& kernel) {
-  return kernel.form.block > 1 && kernel.form.rows && OwnElements(kernel).run();
+  if (kernel.form.block <= 1 || !kernel.form.rows) return false;
+  bool any = false;  // most kernels that are no adjoints have nothing of the kind
+  ir::walk(*kernel.body, [&](const Op& op) { any = any || (is_wanted(op) && ir::is_block_memory(op.operand(0))); });
+  return any && OwnElements(kernel).run();
 }
 
 }  // namespace weft::passes
