@@ -62,9 +62,10 @@ void PtxCounts::end_block() {
   accesses_.clear();
 }
 
-std::string PtxCounts::line(const std::string& kernel, std::size_t blocks, std::size_t threads) const {
-  std::string out = "{\"kernel\": \"" + kernel + "\", \"blocks\": " + std::to_string(blocks) +
-                    ", \"threads\": " + std::to_string(threads) + ", \"kinds\": {";
+std::string PtxCounts::line(const std::string& kernel, const PtxLaunch& launch) const {
+  std::string out = "{\"kernel\": \"" + kernel + "\", \"blocks\": " + std::to_string(launch.blocks) +
+                    ", \"threads\": " + std::to_string(launch.threads) +
+                    ", \"shared\": " + std::to_string(launch.shared_bytes) + ", \"kinds\": {";
   bool first = true;
   for (const auto& [kind, total] : totals_) {
     out += std::string(first ? "" : ", ") + "\"" + kind + "\": [" + std::to_string(total.times) + ", " +

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ptx_code.h"
+#include "ptx_machine.h"
 
 namespace weft::cuda::fake {
 
@@ -30,8 +31,9 @@ class PtxCounts {
   }
   /// Forgets which times were whose: another block begins.
   void end_block();
-  /// A line of JSON: the kernel, its threads, instructions of all of them by kind, and for accesses the passes of warps.
-  std::string line(const std::string& kernel, std::size_t blocks, std::size_t threads) const;
+  /// A line of JSON: the kernel, blocks, threads of one, bytes of shared memory that the launch asked for; and by kind of instruction how
+  /// often threads ran it, how often warps, and the passes of its accesses.
+  std::string line(const std::string& kernel, const PtxLaunch& launch) const;
 
  private:
   struct Seen {

@@ -412,7 +412,7 @@ std::size_t PtxModule::run(const std::string& kernel, const PtxLaunch& launch) c
     block.run(id);
     if (PtxCounts* counts = block.counts()) counts->end_block();
   }
-  if (launch.count) *launch.count += block.counts()->line(kernel, launch.blocks, launch.threads);
+  if (launch.count) *launch.count += block.counts()->line(kernel, launch);
   return block.steps();
 }
 
