@@ -9,6 +9,7 @@
 #include "autodiff/loop_shape.h"
 #include "autodiff/reverse.h"
 #include "ir/origin.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -118,6 +119,13 @@ class Uses {
   std::unordered_set<const Op*> kept_;
   std::vector<const Value*> work_;
 };
+
+/// A loop over the elements of a tile, shared by the threads of a block: from 0 on by 1, with nothing that turns hand on.
+bool is_plain_shared(const Op& loop) {
+  return loop.code == OpCode::for_ && loop.text == ir::kSharedLoop && loop.operands.size() == 3 &&
+         loop.operand(0)->is_zero() && loop.operand(1)->is_constant() && loop.operand(2)->is_constant() &&
+         loop.operand(2)->as_int() == 1;
+}
 
 std::int64_t constant_trips(const Op& loop) {
   if (loop.code != OpCode::for_) return -1;
@@ -312,7 +320,9 @@ void Reverser::bind_state(const Op& loop, Value* iteration, std::span<const std:
                           std::span<Value* const> values) {
   // Carried values that are not restored are not needed: whatever reads them is dead.
   for (const Region* region : loop.regions) {
-    if (loop.code == OpCode::for_) forward_[region->args[0]] = induction(loop, iteration);
+    if (loop.code == OpCode::for_)
+      forward_[region->args[0]] =
+          iteration->type == region->args[0]->type && is_plain_shared(loop) ? iteration : induction(loop, iteration);
     for (std::size_t k = first_carried(loop); k < region->args.size(); ++k)
       forward_[region->args[k]] = b_.zero(region->args[k]->type);
     for (std::size_t k = 0; k < which.size(); ++k) forward_[region->args[first_carried(loop) + which[k]]] = values[k];
@@ -414,6 +424,7 @@ void Reverser::replay_recorded(const Op& loop) {
   for (std::int64_t start : {0, 1, 0}) operands.push_back(b_.i64(start)), types.push_back(types::i64());
   // The source's own loop with its own bounds, whatever its kind: the replay runs as often as the launch did.
   Op* copy = b_.op_typed(loop.code, operands, types, loop.regions.size());
+  ir::copy_attributes(loop, target_, *copy);
   Region* outer = b_.region();
   const std::size_t first = first_carried(loop);
   for (std::size_t r = 0; r < loop.regions.size(); ++r) {
@@ -552,7 +563,11 @@ void Reverser::reverse_loop(const Op& loop) {
   for (const Value* value : outside) init.push_back(adjoint_or_zero(value));
   // With lanes that leave apart (`most`) the way back takes as many turns as the longest lane did, and each lane joins
   // in when it is its turn: all then restore and reverse the same iterations together.
-  Op* back = b_.for_op(minus(record.most ? record.most : record.trips, b_.i64(1)), b_.i64(-1), b_.i64(-1), init);
+  // Turns that threads share are independent: they may go the same way again, and those who look for such loops know them.
+  Op* back = is_plain_shared(loop)
+                 ? b_.for_op(map(loop.operand(0)), map(loop.operand(1)), map(loop.operand(2)), init)
+                 : b_.for_op(minus(record.most ? record.most : record.trips, b_.i64(1)), b_.i64(-1), b_.i64(-1), init);
+  if (loop.text == ir::kSharedLoop) back->text = ir::kSharedLoop;
   Region* outer = b_.region();
   Region* inside = back->regions[0];
   b_.set_place(inside);

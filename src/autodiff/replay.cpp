@@ -96,6 +96,7 @@ void Reverser::replay_control(const Op& op) {
   std::vector<const Type*> types;
   for (const Value* result : op.results) types.push_back(result->type);
   Op* copy = b_.op_typed(op.code, operands, types, op.regions.size());
+  ir::copy_attributes(op, target_, *copy);
   Region* outer = b_.region();
   for (std::size_t r = 0; r < op.regions.size(); ++r) {
     for (const Value* arg : op.regions[r]->args)

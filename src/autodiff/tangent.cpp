@@ -87,6 +87,7 @@ void Tangent::control(const Op& op) {
     if (op.code != OpCode::if_) operands.push_back(dot(op.operand(skip + k)));
   }
   Op* made = b_.op_typed(op.code, operands, types, op.regions.size());
+  ir::copy_attributes(op, target_, *made);
   Region* outer = b_.region();
   for (std::size_t r = 0; r < op.regions.size(); ++r) {
     const Region& from = *op.regions[r];

@@ -27,6 +27,7 @@
 #include "passes/licm.h"
 #include "passes/load_ahead.h"
 #include "passes/move_tests.h"
+#include "passes/own_elements.h"
 #include "passes/place_fragments.h"
 #include "passes/plain_places.h"
 #include "passes/plain_roots.h"
@@ -153,6 +154,13 @@ const std::vector<Stage>& stages() {
       on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
       on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
       with_effects("cse", passes::cse),
+      // Memory shows itself once calls that ask for no gradients have arrays alone.
+      {"own-elements",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.gpu.target && !module.functions.back()->form.block) return;
+         passes::late_memory(module);
+         for (auto& function : module.functions) passes::own_elements(*function);
+       }},
       {"group-products",
        [](ir::Module& module, const CompileOptions& options) {
          if (!options.gpu.target || !options.gpu.own) return;
@@ -284,7 +292,8 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
   limits.memory = true;
   for (const Stage& stage : stages()) {
     if (stage.name == "bounds-check") continue;
-    if (stage.name == "target") continue;  // derivatives are of the kernel, for whatever target
+    if (stage.name == "target") continue;        // derivatives are of the kernel, for whatever target
+    if (stage.name == "own-elements") continue;  // which are those of the derivative
     if (stage.name == "contract") break;
     if (stage.name == "inline") {
       passes::inline_calls(module, limits);

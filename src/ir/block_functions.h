@@ -96,6 +96,11 @@ inline bool has_barriers_already(const Op& call, std::size_t operand) {
          (second && (call.operand(ProductOperand::flags)->as_int() & kAheadSecond));
 }
 
+/// Whether a call only reads the memory of an operand.
+inline bool only_reads(const Op& call, std::size_t operand) {
+  return calls_block_function(call, kBlockProduct) && (operand == ProductOperand::a || operand == ProductOperand::b);
+}
+
 /// How a product is computed: by fused multiply-adds, or by a warp's units for 16-bit numbers, or for float32 cut to tf32, or by
 /// what four warps have together for 16-bit numbers that lie in panels (sm_90a).
 enum class ProductKind : std::int64_t { fma, halves, tf32, groups };

@@ -2,11 +2,10 @@
 // accesses at places that belong to the thread itself never meet those of another one.
 #include "passes/block_barriers.h"
 
-#include <optional>
 #include <vector>
 
 #include "analysis/block_memory.h"
-#include "analysis/uniformity.h"
+#include "analysis/block_threads.h"
 #include "ir/block_functions.h"
 #include "ir/builder.h"
 #include "ir/tile_memory.h"
@@ -20,18 +19,6 @@ using ir::Op;
 using ir::OpCode;
 using ir::Region;
 using ir::Value;
-
-/// The way threads of a block see their numbers.
-analysis::LaneEntry entry_of(const ir::Form& form) {
-  analysis::LaneEntry entry;
-  entry.thread = entry.block_thread = 1;
-  const int last = form.rank - 1;
-  for (int d = 0; d < form.rank; ++d)
-    entry.tids[d] = d == last && (form.rows || form.rank == 1) ? 1
-                    : form.rows                                ? analysis::kUniform
-                                                               : analysis::kVarying;
-  return entry;
-}
 
 /// Where an access goes: to the thread's own elements (`own`), to the one that a value names, or anywhere.
 struct Where {
@@ -71,8 +58,7 @@ enum class Act : std::uint8_t { read, write, add };
 
 class Barriers {
  public:
-  explicit Barriers(ir::Function& kernel)
-      : kernel_(kernel), memory_(kernel), entry_(entry_of(kernel.form)), shapes_(kernel, entry_) {}
+  explicit Barriers(ir::Function& kernel) : kernel_(kernel), memory_(kernel), threads_(kernel) {}
 
   bool run() {
     if (memory_.empty()) return false;
@@ -88,45 +74,11 @@ class Barriers {
     Where where;
   };
 
-  /// Numbers modulo the block's size: `thread` times the thread's number, if the rest is a multiple.
-  std::optional<int> thread_part(const Value* v, int depth = 0) const {
-    const std::int64_t block = kernel_.form.block;
-    if (depth > 8) return std::nullopt;
-    if (v->is_constant()) return v->as_int() % block == 0 ? std::optional(0) : std::nullopt;
-    if (v->kind == ir::ValueKind::argument) {
-      const Op* loop = v->region->parent_op;
-      if (!loop || loop->code != OpCode::for_ || v->index != 0) return std::nullopt;
-      const Value* step = loop->operand(2);
-      if (!step->is_constant() || step->as_int() % block != 0) return std::nullopt;
-      return thread_part(loop->operand(0), depth + 1);
-    }
-    const Op& op = *v->op;
-    switch (op.code) {
-      case OpCode::block_thread: return 1;
-      case OpCode::tid: return op.imm == kernel_.form.rank - 1 ? std::optional(1) : std::nullopt;
-      case OpCode::cast: return op.operand(0)->type->is_int() ? thread_part(op.operand(0), depth + 1) : std::nullopt;
-      case OpCode::add: {
-        const auto a = thread_part(op.operand(0), depth + 1), b = thread_part(op.operand(1), depth + 1);
-        return a && b ? std::optional(*a + *b) : std::nullopt;
-      }
-      case OpCode::mul: {
-        const Value* factor = op.operand(1)->is_constant() ? op.operand(1) : op.operand(0);
-        return factor->is_constant() && factor->as_int() % block == 0 ? std::optional(0) : std::nullopt;
-      }
-      case OpCode::shl:
-        return op.operand(1)->is_constant() && op.operand(1)->as_int() < 32 &&
-                       (std::int64_t(1) << op.operand(1)->as_int()) % block == 0
-                   ? std::optional(0)
-                   : std::nullopt;
-      default: return std::nullopt;  // safe: it is not known to be the thread's own
-    }
-  }
-
   Where where(const Op& op) const {
     if (op.num_indices != 1) return {Where::anywhere};
     const Value* index = op.indices()[0];
-    if (kernel_.form.rows && thread_part(index) == 1) return {Where::own};
-    if (index->is_constant() || shapes_.uniform(index)) return {Where::anywhere};
+    if (threads_.is_own(op)) return {Where::own};
+    if (index->is_constant() || threads_.uniform(index)) return {Where::anywhere};
     return {Where::by_value, index};
   }
 
@@ -153,7 +105,7 @@ class Barriers {
           const Value* operand = op.operand(k);
           if (ir::has_barriers_already(op, k)) continue;
           add(operand, Act::read, {Where::anywhere}, out);
-          add(operand, Act::write, {Where::anywhere}, out);
+          if (!ir::only_reads(op, k)) add(operand, Act::write, {Where::anywhere}, out);
         }
         return;
       default: return;  // safe: nothing else touches elements
@@ -207,14 +159,6 @@ class Barriers {
     for (const Access& access : all) note(state, access);
   }
 
-  /// Threads go through it together and meet in its inside.
-  bool is_together(const Op& op) const {
-    if (op.text == ir::kSharedLoop || op.text == ir::kOwnLoop) return false;
-    // Where they work together on tiles, they do come together: what can't be told is the program's promise.
-    if (meets_inside(op)) return true;
-    return op.code == OpCode::if_ ? shapes_.uniform(op.operand(0)) : !shapes_.divergent(op);
-  }
-
   /// Places that values name are others in the next turn.
   static void forget_values(State& state) {
     for (Pending& p : state)
@@ -237,7 +181,7 @@ class Barriers {
       std::vector<Access> inside;
       for (const Region* nested : op.regions) ir::walk(*nested, [&](const Op& inner) { accesses_of(inner, inside); });
       if (inside.empty() && !has_barrier(op)) continue;
-      if (!is_together(op)) {
+      if (!threads_.together(op)) {
         before(op, inside, state, insert);
         continue;
       }
@@ -272,13 +216,6 @@ class Barriers {
            low->as_int() >= high->as_int();
   }
 
-  static bool meets_inside(const Op& op) {
-    bool any = false;
-    for (const Region* nested : op.regions)
-      ir::walk(*nested, [&](const Op& inner) { any |= inner.code == OpCode::meet; });
-    return any;
-  }
-
   static bool has_barrier(const Op& op) {
     bool any = false;
     for (const Region* nested : op.regions)
@@ -288,8 +225,7 @@ class Barriers {
 
   ir::Function& kernel_;
   const BlockMemory memory_;
-  const analysis::LaneEntry entry_;
-  const analysis::Uniformity shapes_;
+  const analysis::BlockThreads threads_;
   bool changed_ = false;
 };
 
@@ -336,8 +272,8 @@ bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::U
 
 Parting find_parting(const ir::Function& kernel) {
   if (kernel.form.block <= 1) return {};
-  const analysis::LaneEntry entry = entry_of(kernel.form);
-  const analysis::Uniformity shapes(kernel, entry);
+  const analysis::BlockThreads threads(kernel);
+  const analysis::Uniformity& shapes = threads.shapes();
   Parting found;
   ir::walk(*kernel.body, [&](const Op& op) {
     if (op.code != OpCode::meet || found.meeting) return;

@@ -80,7 +80,8 @@ class Placer {
       });
     }
     roll_rare_loops();
-    for (Op* local : locals) swizzle(*local);
+    for (Op* local : locals)
+      if (!swizzle_turned(*local)) swizzle(*local);
     return changed_;
   }
 
@@ -119,9 +120,18 @@ class Placer {
       };
       if (!is(0, 0) || !is(1, turns) || !is(2, 1)) continue;
       if (uses(turn).size() != 1 || uses(rest).size() != 1) continue;
+      if (kernel_.form.adjoint && adds(*loop)) continue;
       return {loop, index};
     }
     return {};
+  }
+
+  /// Whether a loop adds to gradients at places of many threads: those side by side do that to numbers side by side, or all to
+  /// one, while pieces of a product would go to four times as many sectors of memory, and to few numbers of a row.
+  static bool adds(const Op& loop) {
+    bool found = false;
+    ir::walk(*loop.regions[0], [&](const Op& op) { found = found || op.code == OpCode::atomic; });
+    return found;
   }
 
   static bool is_access(const Use& use) {
@@ -211,7 +221,11 @@ class Placer {
 
   static bool asks(const Op& loop) {
     bool found = false;
-    for (const Op& op : *loop.regions[0]) found = found || op.code == OpCode::if_;
+    for (const Op& op : *loop.regions[0]) {
+      if (op.code != OpCode::if_) continue;
+      const Value* condition = op.operand(0);  // whether there is a gradient is no question of elements
+      found = found || condition->kind != ir::ValueKind::result || condition->op->code != OpCode::nonnull;
+    }
     return found;
   }
 
@@ -275,6 +289,62 @@ class Placer {
     return {Math::log(row * f.rows), std::min<std::int64_t>(Math::log(row / 16), 3)};
   }
 
+  /// How second operands lie of which a product reads the transpose: threads beside each other then read rows that are four apart,
+  /// which begin in the same bank. Reading along rows does no worse. Everybody else can be told.
+  static ir::Swizzle swizzle_of_turned(const Op& product) {
+    constexpr std::int64_t kRows = 4;  // that a piece reads, and that a step reads along rows
+    const Fragments f = Fragments::of(product);
+    const auto number = [&](std::size_t k) { return product.operand(k)->as_int(); };
+    const std::int64_t s0 = number(ProductOperand::b0), s1 = number(ProductOperand::b1);
+    const Type* element = product.operand(ProductOperand::b)->type->element();
+    if (f.kind != ir::ProductKind::fma || f.columns != kRows || !product.operand(ProductOperand::bo)->is_zero() ||
+        element != types::f32() || std::min(s0, s1) != 1)
+      return {};
+    const std::int64_t row = std::max(s0, s1) * 4;
+    if (row < 64 || !Math::is_power(row)) return {};
+    return {Math::log(row * kRows), std::min<std::int64_t>(Math::log(row / 16), 3)};
+  }
+
+  bool swizzle_turned(Op& local) {
+    ir::Swizzle found;
+    bool turned = false;
+    for (const Use& use : uses(local.result())) {
+      if (is_access(use) || (ir::calls_block_function(*use.op, ir::kBlockCopy) && use.operand == CopyOperand::tile)) continue;
+      if (!ir::calls_block_function(*use.op, ir::kBlockProduct) || use.operand != ProductOperand::b) return false;
+      const ir::Swizzle here = swizzle_of_turned(*use.op);
+      if (!here || (found && here != found)) return false;
+      found = here;
+      turned = turned || use.op->operand(ProductOperand::b0)->as_int() == 1;
+    }
+    if (!turned) return false;
+    for (const Use& use : uses(local.result())) {
+      if (!is_access(use)) continue;
+      ir::Builder b(kernel_, use.op->parent, use.op);
+      b.set_loc(use.op->loc);
+      Value* const index = use.op->indices()[0];
+      const Type* type = index->type;
+      const auto constant = [&](std::int64_t n) { return kernel_.constant_int(type, n); };
+      Value* part = b.binary(OpCode::shr, index, constant(found.shift - 2));
+      part = b.binary(OpCode::bit_and, part, constant((std::int64_t(1) << found.bits) - 1));
+      part = b.binary(OpCode::shl, part, constant(ir::Swizzle::kPart - 2));
+      use.op->operands[1] = b.binary(OpCode::bit_xor, index, part);
+    }
+    tell(local, found);
+    return true;
+  }
+
+  /// Tells copies and products how a tile lies.
+  void tell(Op& local, const ir::Swizzle& how) {
+    for (const Use& use : uses(local.result())) {
+      if (use.op->code != OpCode::call) continue;
+      const bool copy = ir::calls_block_function(*use.op, ir::kBlockCopy);
+      const std::size_t at = copy ? std::size_t(CopyOperand::flags) : std::size_t(ProductOperand::flags);
+      const std::int64_t flags = how.flags(!copy && use.operand == ProductOperand::b);
+      use.op->operands[at] = kernel_.constant_int(types::i32(), use.op->operand(at)->as_int() | flags);
+    }
+    changed_ = true;
+  }
+
   /// Memory that copies fill and products read, and nobody else touches.
   void swizzle(Op& local) {
     ir::Swizzle found;
@@ -286,14 +356,7 @@ class Placer {
       if (!here || (found && here != found)) return;
       found = here;
     }
-    if (!found) return;
-    for (const Use& use : uses(local.result())) {
-      const bool copy = ir::calls_block_function(*use.op, ir::kBlockCopy);
-      const std::size_t at = copy ? std::size_t(CopyOperand::flags) : std::size_t(ProductOperand::flags);
-      const std::int64_t flags = found.flags(!copy && use.operand == ProductOperand::b);
-      use.op->operands[at] = kernel_.constant_int(types::i32(), use.op->operand(at)->as_int() | flags);
-    }
-    changed_ = true;
+    if (found) tell(local, found);
   }
 
   ir::Function& kernel_;

@@ -167,7 +167,7 @@ void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int 
   const std::int64_t n = w.type->shape.back();
   const Window roots = make(element, {n});
   if (element->element()->size() == 4 && n % 4 == 0)
-    library_call("_tile_twiddles_block_4", {roots.data, i32(n), i32(sign), thread(), thread_count()});
+    library_call(n % 8 == 0 ? "_tile_twiddles_block_8" : "_tile_twiddles_block_4", {roots.data, i32(n), i32(sign), thread(), thread_count()});
   else
     library_call("_tile_twiddles_block",
                  {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(), thread_count()});
@@ -190,7 +190,7 @@ void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int 
         std::vector<ir::Value*> values = {from.data, from.start, from.gaps,  to.data,
                                           to.start,  to.gaps,    roots.data, i32(n)};
         const bool plain = r == 2 || r == 4 || r == 8;
-        if (!plain) values.push_back(i32(r));
+        values.push_back(i32(plain ? sign : r));
         values.insert(values.end(), {i32(r * passes[k].rest), i32(passes[k].stride), thread(), thread_count()});
         library_call("_tile_fft_block" + (plain ? "_" + std::to_string(r) : ""), values);
         from = to;

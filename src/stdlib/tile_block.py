@@ -309,23 +309,28 @@ def _tile_complex_times(a, b):
     return vector(a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
 
 
-def _tile_root_of_one(k, n):
-    # e^(2 pi i k/n) in float32, for k below n. Angles are brought into the first eighth of a turn, where polynomials are
-    # exact to the last bit or two. Cosines and sines in float64 are more arithmetic than the transform.
-    eighth = (8 * k) // n
-    j = k - ((eighth + 1) // 2) * (n // 4)
+def _tile_root_of_eighth(j, n):
+    # e^(2 pi i j/n) in float32 for j from -n/8 to n/8, where polynomials are exact to the last bit or two. Cosines and sines in
+    # float64 are more arithmetic than the transform.
     x = 6.2831853071795864769 * (float32(j) / float32(n))
     z = x * x
     s = x + x * z * (-0.16666666641 + z * (0.0083333293 + z * (-0.00019839334 + z * 0.0000027183114)))
     c = 1.0 + z * (-0.5 + z * (0.041666666 + z * (-0.0013888889 + z * (0.00002480069 - z * 0.00000027271))))
+    return vector(c, s)
+
+
+def _tile_root_of_one(k, n):
+    # The same for k below n.
+    eighth = (8 * k) // n
+    root = _tile_root_of_eighth(k - ((eighth + 1) // 2) * (n // 4), n)
     turns = ((eighth + 1) // 2) % 4
     if turns == 1:
-        return vector(-s, c)
+        return vector(-root[1], root[0])
     if turns == 2:
-        return vector(-c, -s)
+        return -root
     if turns == 3:
-        return vector(s, -c)
-    return vector(c, s)
+        return vector(root[1], -root[0])
+    return root
 
 
 def _tile_twiddles_block(w, n, sign, zero, thread, threads):
@@ -341,12 +346,46 @@ def _tile_twiddles_block_4(w, n, sign, thread, threads):
         w[k] = vector(root[0], float32(sign) * root[1])
 
 
+def _tile_twiddles_block_8(w, n, sign, thread, threads):
+    # The same bits if n is a multiple of 8: roots of one eighth of a turn, and their images in the others. Thread 0, whose own root is 1,
+    # has that at the eighth's end.
+    s = float32(sign)
+    quarter = n // 4
+    for e in range(thread, n // 8, threads):
+        j = where(e == 0, n // 8, e)
+        root = _tile_root_of_eighth(j, n)
+        a = where(e == 0, 1.0, root[0])
+        b = where(e == 0, 0.0, root[1])
+        w[e] = vector(a, s * b)
+        w[e + quarter] = vector(-b, s * a)
+        w[e + 2 * quarter] = vector(-a, -s * b)
+        w[e + 3 * quarter] = vector(b, -s * a)
+        a = root[0]
+        b = root[1]
+        w[quarter - j] = vector(b, s * a)
+        w[2 * quarter - j] = vector(-a, s * b)
+        w[3 * quarter - j] = vector(-b, -s * a)
+        w[n - j] = vector(a, -s * b)
+
+
 # Passes of transforms. Memory between them has a gap behind every 16 numbers (`xg`, `yg`: 1 for such memory, 0 for others): the
 # first pass writes every eighth number, which would lie in two of 32 banks.
 
 
 def _tile_gap(i, gaps):
     return i + (i // 16) * gaps
+
+
+def _tile_adds_bits(size, gaps):
+    # Whether numbers below `size` and multiples of it have their gaps apart: sums of them carry nothing.
+    return gaps == 0 or size % 16 == 0 or (size & (size - 1)) == 0
+
+
+def _tile_behind(at, place, more, gaps, apart):
+    # The place of at + more, where `place` is that of `at`: a constant behind it, if gaps are apart.
+    if apart:
+        return place + _tile_gap(more, gaps)
+    return _tile_gap(at + more, gaps)
 
 
 def _tile_fft_block(x, xo, xg, y, yo, yg, w, n, r, size, stride, thread, threads):
@@ -361,56 +400,71 @@ def _tile_fft_block(x, xo, xg, y, yo, yg, w, n, r, size, stride, thread, threads
             y[yo + _tile_gap(q + stride * (r * p + k), yg)] = _tile_complex_times(s, w[(p * k) * (n // size)])
 
 
-def _tile_fft_block_2(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads):
+def _tile_fft_block_2(x, xo, xg, y, yo, yg, w, n, sign, size, stride, thread, threads):
     m = size // 2
-    for e in range(thread, m * stride, threads):
+    h = stride * m
+    for e in range(thread, h, threads):
         p = e // stride
         q = e % stride
-        a = x[xo + _tile_gap(q + stride * p, xg)]
-        b = x[xo + _tile_gap(q + stride * (p + m), xg)]
-        y[yo + _tile_gap(q + stride * (2 * p), yg)] = a + b
-        y[yo + _tile_gap(q + stride * (2 * p + 1), yg)] = _tile_complex_times(a - b, w[p * (n // size)])
+        at = q + stride * p
+        xs = _tile_gap(at, xg)
+        a = x[xo + xs]
+        b = x[xo + _tile_behind(at, xs, h, xg, _tile_adds_bits(h, xg))]
+        o = q + stride * (2 * p)
+        ys = _tile_gap(o, yg)
+        y[yo + ys] = a + b
+        y[yo + _tile_behind(o, ys, stride, yg, _tile_adds_bits(stride, yg))] = _tile_complex_times(a - b, w[p * (n // size)])
 
 
-def _tile_fft_block_4(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads):
+def _tile_fft_block_4(x, xo, xg, y, yo, yg, w, n, sign, size, stride, thread, threads):
     m = size // 4
-    sign = w[n // 4][1]
-    for e in range(thread, m * stride, threads):
+    h = stride * m
+    near = _tile_adds_bits(h, xg)
+    far = _tile_adds_bits(stride, yg)
+    for e in range(thread, h, threads):
         p = e // stride
         q = e % stride
-        a = x[xo + _tile_gap(q + stride * p, xg)]
-        b = x[xo + _tile_gap(q + stride * (p + m), xg)]
-        c = x[xo + _tile_gap(q + stride * (p + 2 * m), xg)]
-        d = x[xo + _tile_gap(q + stride * (p + 3 * m), xg)]
+        at = q + stride * p
+        xs = _tile_gap(at, xg)
+        a = x[xo + xs]
+        b = x[xo + _tile_behind(at, xs, h, xg, near)]
+        c = x[xo + _tile_behind(at, xs, 2 * h, xg, near)]
+        d = x[xo + _tile_behind(at, xs, 3 * h, xg, near)]
         s = a + c
         f = a - c
         u = b + d
         v = _tile_quarter_turn(b - d, sign)
         o = q + stride * (4 * p)
-        y[yo + _tile_gap(o, yg)] = s + u
-        y[yo + _tile_gap(o + stride, yg)] = _tile_complex_times(f + v, w[p * (n // size)])
-        y[yo + _tile_gap(o + 2 * stride, yg)] = _tile_complex_times(s - u, w[(2 * p) * (n // size)])
-        y[yo + _tile_gap(o + 3 * stride, yg)] = _tile_complex_times(f - v, w[(3 * p) * (n // size)])
+        ys = _tile_gap(o, yg)
+        t = p * (n // size)
+        y[yo + ys] = s + u
+        y[yo + _tile_behind(o, ys, stride, yg, far)] = _tile_complex_times(f + v, w[t])
+        y[yo + _tile_behind(o, ys, 2 * stride, yg, far)] = _tile_complex_times(s - u, w[2 * t])
+        y[yo + _tile_behind(o, ys, 3 * stride, yg, far)] = _tile_complex_times(f - v, w[3 * t])
 
 
 def _tile_quarter_turn(a, sign):
-    return vector(-sign * a[1], sign * a[0])
+    if sign > 0:
+        return vector(-a[1], a[0])
+    return vector(a[1], -a[0])
 
 
-def _tile_fft_block_8(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads):
+def _tile_fft_block_8(x, xo, xg, y, yo, yg, w, n, sign, size, stride, thread, threads):
     # Transforms of the four even and of the four odd ones, joined.
     m = size // 8
-    sign = w[n // 4][1]
     half = w[n // 8][0]
     h = stride * m
-    for e in range(thread, m * stride, threads):
+    near = _tile_adds_bits(h, xg)
+    far = _tile_adds_bits(stride, yg)
+    for e in range(thread, h, threads):
         p = e // stride
         q = e % stride
         at = q + stride * p
-        x0 = x[xo + _tile_gap(at, xg)]
-        x4 = x[xo + _tile_gap(at + 4 * h, xg)]
-        x2 = x[xo + _tile_gap(at + 2 * h, xg)]
-        x6 = x[xo + _tile_gap(at + 6 * h, xg)]
+        xs = _tile_gap(at, xg)
+        x0 = x[xo + xs]
+        x4 = x[xo + _tile_behind(at, xs, 4 * h, xg, near)]
+        x2 = x[xo + _tile_behind(at, xs, 2 * h, xg, near)]
+        x6 = x[xo + _tile_behind(at, xs, 6 * h, xg, near)]
         a = x0 + x4
         b = x0 - x4
         c = x2 + x6
@@ -419,10 +473,10 @@ def _tile_fft_block_8(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads)
         even1 = b + d
         even2 = a - c
         even3 = b - d
-        x1 = x[xo + _tile_gap(at + h, xg)]
-        x5 = x[xo + _tile_gap(at + 5 * h, xg)]
-        x3 = x[xo + _tile_gap(at + 3 * h, xg)]
-        x7 = x[xo + _tile_gap(at + 7 * h, xg)]
+        x1 = x[xo + _tile_behind(at, xs, h, xg, near)]
+        x5 = x[xo + _tile_behind(at, xs, 5 * h, xg, near)]
+        x3 = x[xo + _tile_behind(at, xs, 3 * h, xg, near)]
+        x7 = x[xo + _tile_behind(at, xs, 7 * h, xg, near)]
         f = x1 + x5
         g = x1 - x5
         k = x3 + x7
@@ -430,19 +484,20 @@ def _tile_fft_block_8(x, xo, xg, y, yo, yg, w, n, size, stride, thread, threads)
         eighth = g + l
         three = g - l
         odd0 = f + k
-        odd1 = vector(half * (eighth[0] - sign * eighth[1]), half * (eighth[1] + sign * eighth[0]))
+        odd1 = half * (eighth + _tile_quarter_turn(eighth, sign))
         odd2 = _tile_quarter_turn(f - k, sign)
-        odd3 = vector(-half * (three[0] + sign * three[1]), half * (sign * three[0] - three[1]))
+        odd3 = half * (_tile_quarter_turn(three, sign) - three)
         o = q + stride * (8 * p)
+        ys = _tile_gap(o, yg)
         t = p * (n // size)
-        y[yo + _tile_gap(o, yg)] = even0 + odd0
-        y[yo + _tile_gap(o + stride, yg)] = _tile_complex_times(even1 + odd1, w[t])
-        y[yo + _tile_gap(o + 2 * stride, yg)] = _tile_complex_times(even2 + odd2, w[2 * t])
-        y[yo + _tile_gap(o + 3 * stride, yg)] = _tile_complex_times(even3 + odd3, w[3 * t])
-        y[yo + _tile_gap(o + 4 * stride, yg)] = _tile_complex_times(even0 - odd0, w[4 * t])
-        y[yo + _tile_gap(o + 5 * stride, yg)] = _tile_complex_times(even1 - odd1, w[5 * t])
-        y[yo + _tile_gap(o + 6 * stride, yg)] = _tile_complex_times(even2 - odd2, w[6 * t])
-        y[yo + _tile_gap(o + 7 * stride, yg)] = _tile_complex_times(even3 - odd3, w[7 * t])
+        y[yo + ys] = even0 + odd0
+        y[yo + _tile_behind(o, ys, stride, yg, far)] = _tile_complex_times(even1 + odd1, w[t])
+        y[yo + _tile_behind(o, ys, 2 * stride, yg, far)] = _tile_complex_times(even2 + odd2, w[2 * t])
+        y[yo + _tile_behind(o, ys, 3 * stride, yg, far)] = _tile_complex_times(even3 + odd3, w[3 * t])
+        y[yo + _tile_behind(o, ys, 4 * stride, yg, far)] = _tile_complex_times(even0 - odd0, w[4 * t])
+        y[yo + _tile_behind(o, ys, 5 * stride, yg, far)] = _tile_complex_times(even1 - odd1, w[5 * t])
+        y[yo + _tile_behind(o, ys, 6 * stride, yg, far)] = _tile_complex_times(even2 - odd2, w[6 * t])
+        y[yo + _tile_behind(o, ys, 7 * stride, yg, far)] = _tile_complex_times(even3 - odd3, w[7 * t])
 
 
 def _tile_rank_block(flag, totals, thread, threads):

@@ -173,7 +173,7 @@ class ElementAtomic {
   /// lanes that go to places apart at once; lane by lane.
   void run() {
     // Threads that run together and add to one place do so together.
-    const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && !in_block_ && (e_.W == 1 || joins_lanes_) &&
+    const bool together = adds() && !wanted_ && !alone_ && !anywhere_ && (e_.W == 1 || joins_lanes_) &&
                           e_.unit.hooks->adds_together(op_, info_);
     if (together) return active_ ? e_.when(e_.any(active_), [&] { add_together(); }) : add_together();
     if (draws_numbers_) return active_ ? e_.when(e_.any(active_), [&] { draw_numbers(); }) : draw_numbers();

@@ -193,11 +193,11 @@ class Product {
   }
 
   /// Fused multiply-adds: a piece of rows by columns in registers, four steps at a time, and twice so in a turn where that comes
-  /// out even, or all sixteen: loads of the next four run while those before are added.
+  /// out even: loads of the next four run while those before are added.
   void by_pieces() {
     constexpr std::int64_t kSteps = 4;
     const std::int64_t piece = f_.rows * f_.columns, pieces = f_.slots() / piece, whole = depth_ / kSteps;
-    const std::int64_t times = piece > 32 || whole % 2 != 0 ? 1 : whole == 4 ? 4 : 2;
+    const std::int64_t times = piece > 32 || whole % 2 != 0 ? 1 : 2;
     for (std::int64_t q = 0; q < pieces; ++q) {
       const std::size_t first = std::size_t(q * piece);
       llvm::Value *row = nullptr, *column = nullptr;

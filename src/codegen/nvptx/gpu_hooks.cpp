@@ -15,6 +15,7 @@
 #include "codegen/nvptx/roots.h"
 #include "codegen/nvptx/texture.h"
 #include "codegen/nvptx/warp.h"
+#include "ir/tile_memory.h"
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -181,7 +182,8 @@ bool GpuHooks::adds_together(const ir::Op& op, const TypeParts& element) const {
 
 void GpuHooks::add_together(Emitter& e, const ir::Op& op, ScalarKind kind, llvm::Value* address,
                             llvm::ArrayRef<llvm::Value*> values) const {
-  emit_warp_add(e, kind, address, values, goes_to_one_place(op));
+  const bool in_block = ir::is_block_memory(op.operand(0));
+  emit_warp_add(e, kind, address, values, in_block || goes_to_one_place(op), in_block);
 }
 
 llvm::Value* GpuHooks::object_table(Emitter& e) const {

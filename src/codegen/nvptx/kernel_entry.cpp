@@ -51,7 +51,10 @@ class GpuFrame {
     first_ = b_.CreateAdd(b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x), block_size),
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
-    if (kernel_.form.block) return emit_blocks();
+    if (kernel_.form.block) {
+      gpu_.meeting_adds = find_block_adds(kernel_);
+      return emit_blocks();
+    }
     for (const auto& adds : plan_.sums) open_sum(adds);
     gpu_.meeting_adds = plan_.meeting_adds;
     gpu_.lone_adds = plan_.lone_adds;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/block_threads.h"
 #include "analysis/private_sums.h"
 #include "analysis/uniformity.h"
 #include "codegen/cpu/lane_choice.h"
+#include "ir/tile_memory.h"
 
 namespace weft::codegen {
 namespace {
@@ -144,6 +146,42 @@ std::vector<std::vector<const ir::Op*>> find_sums(const ir::Function& kernel, co
   return sums;
 }
 
+/// Whether a number is the same in all threads of a warp: made of such, or of the thread's number in the block with the part that
+/// differs cut off.
+bool same_in_warp(const ir::Value* v, const analysis::Uniformity& in_block, int depth = 0) {
+  constexpr int kBits = 5;
+  constexpr std::int64_t kWarp = 1 << kBits;
+  if (v->is_constant() || in_block.uniform(v)) return true;
+  if (v->kind != ir::ValueKind::result || depth > 8) return false;
+  const ir::Op& op = *v->op;
+  // The thread's number, moved by multiples of a warp: warps begin where such multiples do.
+  const auto moved = [](const auto& self, const ir::Value* x, int d) -> bool {
+    if (x->kind == ir::ValueKind::constant) return x->as_int() % kWarp == 0;
+    if (x->kind != ir::ValueKind::result || d > 8) return false;
+    const ir::Op& made = *x->op;
+    if (made.code == OpCode::block_thread) return true;
+    if (made.code == OpCode::add) return self(self, made.operand(0), d + 1) && self(self, made.operand(1), d + 1);
+    if (made.operands.size() != 2 || !made.operand(1)->is_constant()) return false;
+    const std::int64_t n = made.operand(1)->as_int();
+    return (made.code == OpCode::mul && n % kWarp == 0) || (made.code == OpCode::shl && n >= kBits && n < 32);
+  };
+  switch (op.code) {
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul:
+    case OpCode::cast:
+      return std::all_of(op.operands.begin(), op.operands.end(),
+                         [&](const ir::Value* x) { return same_in_warp(x, in_block, depth + 1); });
+    case OpCode::shr:
+      return op.operand(1)->is_constant() && op.operand(1)->as_int() >= kBits && moved(moved, op.operand(0), 0);
+    case OpCode::div:
+    case OpCode::floordiv:
+      return op.operand(1)->is_constant() && op.operand(1)->as_int() > 0 && op.operand(1)->as_int() % kWarp == 0 &&
+             moved(moved, op.operand(0), 0);
+    default: return false;  // safe: each thread then adds by itself
+  }
+}
+
 std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel, std::vector<const ir::Op*> ops) {
   std::unordered_set<const ir::Op*> meeting;
   std::erase_if(ops, [](const ir::Op* op) { return op->code != OpCode::atomic || op->atomic != ir::AtomicKind::add; });
@@ -243,6 +281,21 @@ GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order) {
   if (several_dimensions || (plan.lanes > 1 && kernel_weight(kernel) >= kMinLongWeight)) plan.steps = 4;
   plan.aligned = plan.lanes == 1 && !votes(ops) && moves_wide(ops) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
   return plan;
+}
+
+std::unordered_set<const ir::Op*> find_block_adds(const ir::Function& kernel) {
+  std::unordered_set<const ir::Op*> meeting;
+  std::vector<const ir::Op*> ops;
+  collect(*kernel.body, ops);
+  std::erase_if(ops, [](const ir::Op* op) {
+    return op->code != OpCode::atomic || op->atomic != ir::AtomicKind::add || !op->path.empty() ||
+           op->num_indices != 1 || !ir::is_block_memory(op->operand(0));
+  });
+  if (ops.empty()) return meeting;
+  const analysis::BlockThreads threads(kernel);
+  for (const ir::Op* op : ops)
+    if (same_in_warp(op->indices()[0], threads.shapes())) meeting.insert(op);
+  return meeting;
 }
 
 bool goes_to_one_place(const ir::Op& atomic) {

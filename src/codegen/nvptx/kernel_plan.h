@@ -32,6 +32,10 @@ struct GpuPlan {
 /// With an order, each element is worked on by itself, and nothing is put off.
 GpuPlan plan_gpu_kernel(const ir::Function& kernel, ThreadOrder order);
 
+/// Additions to memory of the block by which all threads of a warp go to one element: they are summed there first. The GPU adds floats
+/// to shared memory by comparing and swapping, thread after thread.
+std::unordered_set<const ir::Op*> find_block_adds(const ir::Function& kernel);
+
 /// Whether an atomic operation of a kernel goes to the same place in all threads.
 bool goes_to_one_place(const ir::Op& atomic);
 

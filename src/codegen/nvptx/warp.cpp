@@ -6,6 +6,8 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include "codegen/emit/scalar_atomic.h"
+
 namespace weft::codegen {
 namespace {
 
@@ -154,10 +156,16 @@ llvm::Value* same_in_warp(Emitter& e, llvm::Value* address) {
 
 }  // namespace
 
-void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure) {
+void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure,
+                   bool in_block) {
   llvm::IRBuilder<>& b = e.b;
   const std::uint64_t bytes = scalar_bits(kind) / 8;
-  auto add = [&](llvm::Value* at, llvm::Value* v) { emit_reduction(e, ir::AtomicKind::add, kind, at, v); };
+  auto add = [&](llvm::Value* at, llvm::Value* v) {
+    if (in_block)
+      emit_scalar_atomic(e, {ir::AtomicKind::add, kind, at, v, nullptr}, false);
+    else
+      emit_reduction(e, ir::AtomicKind::add, kind, at, v);
+  };
   auto* type = llvm::FunctionType::get(e.unit.i32, false);
   llvm::CallInst* active = b.CreateCall(type, llvm::InlineAsm::get(type, "activemask.b32 $0;", "=r", true));
   active->addFnAttr(llvm::Attribute::Convergent);

@@ -8,8 +8,9 @@ namespace weft::codegen {
 inline constexpr unsigned kSharedSpace = 3;
 
 /// Adds values of every active thread to neighbouring scalars from an address on: summed over the warp first if all of it is
-/// there and, unless that is `sure`, if it turns out that all its threads go to the same address.
-void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure);
+/// there and, unless that is `sure`, if it turns out that all its threads go to the same address. `in_block`: memory of the block.
+void emit_warp_add(Emitter& e, ScalarKind kind, llvm::Value* address, llvm::ArrayRef<llvm::Value*> values, bool sure,
+                   bool in_block = false);
 
 /// Sums that threads have kept to themselves, and where they go.
 struct PlaceSum {

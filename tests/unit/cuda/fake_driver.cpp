@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "ptx_machine.h"
 
@@ -61,6 +62,15 @@ PtxRange allocation(std::size_t address) {
 bool watches_races() {
   static const char* asked = std::getenv("WEFT_FAKE_CUDA_RACES");
   return !asked || std::strcmp(asked, "0") != 0;
+}
+
+/// WEFT_FAKE_CUDA_COUNTS names a file that gets a line for each launch: what its threads did (ptx_counts.h).
+void run_kernel(const PtxModule& module, const std::string& kernel, PtxLaunch launch) {
+  static const char* asked = std::getenv("WEFT_FAKE_CUDA_COUNTS");
+  std::string counts;
+  if (asked) launch.count = &counts;
+  module.run(kernel, launch);
+  if (asked) std::ofstream(asked, std::ios::app) << counts;
 }
 
 /// What link_complete makes of a program's PTX.
@@ -354,7 +364,8 @@ DriverTable make_table() {
     const Function& function = functions[f];
     state().launches.push_back({function.name, grid, block, {bytes, bytes + size}, stream});
     if (function.module)
-      function.module->run(function.name, {grid, block, shared, {bytes, bytes + size}, allocation, watches_races()});
+      run_kernel(*function.module, function.name,
+                 {grid, block, shared, {bytes, bytes + size}, allocation, watches_races(), nullptr});
     return kSuccess;
   };
   add_graphs(t);

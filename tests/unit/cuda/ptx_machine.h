@@ -22,6 +22,7 @@ struct PtxLaunch {
   std::vector<unsigned char> arguments;
   PtxRange (*allocation)(std::size_t address) = nullptr;  // around an address of global memory
   bool watch_races = true;                                // of shared memory
+  std::string* count = nullptr;                           // gets a line of what ran (ptx_counts.h)
 };
 
 /// A module of PTX text.

@@ -11,6 +11,7 @@ using Access = PtxRaces::Access;
 
 unsigned char* global_place(PtxThread& t, const PtxInstruction& i, Word address, std::size_t bytes) {
   if (address % bytes) ptx_fail(t, i, "misaligned");
+  if (PtxCounts* counts = t.block->counts()) counts->note_access(t, i, false, address, bytes);
   if (address >= t.known.first && address + bytes <= t.known.second) return reinterpret_cast<unsigned char*>(address);
   t.known = t.block->launch().allocation(address);
   const bool inside = address >= t.known.first && address + bytes <= t.known.second;
@@ -34,6 +35,7 @@ unsigned char* shared_place(PtxThread& t, const PtxInstruction& i, Word offset, 
   if (offset % bytes) ptx_fail(t, i, "misaligned");
   unsigned char* at = shared.data() + offset;
   if (i.strong) access = Access::atomic;
+  if (PtxCounts* counts = t.block->counts()) counts->note_access(t, i, true, offset, bytes);
   if (PtxRaces* races = t.block->races())
     races->note(t, i, offset, bytes, access, access == Access::write && leaves_bits(t, i, at));
   return at;

@@ -229,6 +229,7 @@ void PtxBlock::advance(PtxThread& t) {
     const PtxInstruction& i = t.code[t.pc++];
     --left;
     if (i.guard >= 0 && (t.r[i.guard] & 1) == Word(i.guard_not)) continue;
+    if (launch_.count) counts_.note(t, i);
     i.act(t, i);
   }
   steps_ += std::size_t(kSlice - left);
@@ -407,7 +408,11 @@ std::size_t PtxModule::run(const std::string& kernel, const PtxLaunch& launch) c
   const auto it = program_->kernels.find(kernel);
   if (it == program_->kernels.end()) throw std::runtime_error("PTX machine: no kernel '" + kernel + "'");
   PtxBlock block(*program_, *it->second, launch);
-  for (unsigned id = 0; id < launch.blocks; ++id) block.run(id);
+  for (unsigned id = 0; id < launch.blocks; ++id) {
+    block.run(id);
+    if (PtxCounts* counts = block.counts()) counts->end_block();
+  }
+  if (launch.count) *launch.count += block.counts()->line(kernel, launch);
   return block.steps();
 }
 

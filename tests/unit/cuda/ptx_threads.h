@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ptx_code.h"
+#include "ptx_counts.h"
 #include "ptx_races.h"
 
 namespace weft::cuda::fake {
@@ -19,6 +20,7 @@ class PtxBlock {
   unsigned id() const { return id_; }
   std::vector<unsigned char>& shared() { return shared_; }
   PtxRaces* races() { return launch_.watch_races ? &races_ : nullptr; }
+  PtxCounts* counts() { return launch_.count ? &counts_ : nullptr; }
   /// Whether memory belongs to the program's variables.
   bool is_variable(Word address, std::size_t bytes) const;
 
@@ -47,6 +49,7 @@ class PtxBlock {
   std::vector<unsigned char> shared_;
   std::vector<PtxThread> threads_;
   PtxRaces races_;
+  PtxCounts counts_;
 };
 
 }  // namespace weft::cuda::fake

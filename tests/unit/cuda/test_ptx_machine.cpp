@@ -12,7 +12,7 @@
 namespace weft::cuda::fake {
 namespace {
 
-alignas(16) std::uint64_t memory[512];
+alignas(32) std::uint64_t memory[512];
 
 PtxRange around(std::size_t address) {
   const auto start = reinterpret_cast<std::size_t>(memory);
@@ -323,6 +323,22 @@ TEST(PtxMachine, BytesSideBySideAreNoRace) {
   const std::string body =
       "cvt.u64.u32 %rd1, %t;\nmov.u64 %rd2, s;\nadd.u64 %rd1, %rd1, %rd2;\nst.shared.u8 [%rd1], %t;";
   EXPECT_EQ(error_of(kernel(body, ".shared .align 8 .b8 s[64];\n"), 64), "");
+}
+
+// Words 1, 2 and 32 apart: one wavefront, two, and one for each thread; a sector of global memory for every 32 bytes.
+TEST(PtxMachine, CountsWhatALaunchDid) {
+  const std::string shared = ".shared .align 16 .b8 room[4096];";
+  std::string body = "mov.u32 %r9, room;\n";
+  for (const char* apart : {"4", "8", "128"})
+    body += std::string("mad.lo.u32 %r1, %t, ") + apart + ", %r9;\n" +
+            "st.shared.u32 [%r1], %t;\nbar.sync 0;\n";
+  std::string counts;
+  PtxLaunch launch = launch_of(32);
+  launch.count = &counts;
+  PtxModule(kernel(body + "st.global.u64 [%mine], %m;", shared)).run("k", launch);
+  EXPECT_NE(counts.find("\"st.shared.u32\": [96, 3, 35]"), std::string::npos) << counts;
+  EXPECT_NE(counts.find("\"st.global.u64\": [32, 1, 8]"), std::string::npos) << counts;
+  EXPECT_NE(counts.find("\"bar.sync\": [96, 3, 0]"), std::string::npos) << counts;
 }
 
 }  // namespace

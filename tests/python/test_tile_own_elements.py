@@ -1,0 +1,97 @@
+"""Adjoints of tiles as PTX: what they do to a thread's own elements, and where barriers stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+WEFTC = os.environ.get("WEFTC") or shutil.which("weftc")
+pytestmark = pytest.mark.skipif(WEFTC is None, reason="needs weftc")
+
+HEAD = """
+import warp as wp
+
+
+@wp.func
+def bent(x: float):
+    return wp.max(x, 0.01 * x)
+
+
+@wp.kernel
+def k(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float), e: wp.array(dtype=float)):
+    i = wp.tid()
+"""
+
+ELEMENTS = """
+    x = wp.tile_load(a, shape=(32, 32), offset=(i * 32, 0))
+    y = wp.tile_map(bent, x) + wp.tile_map(wp.sin, x)
+    y += x
+    wp.tile_store(b, y, offset=(i * 32, 0))
+"""
+
+SUM = """
+    x = wp.tile_load(a, shape=(32, 32), offset=(i * 32, 0))
+    wp.tile_atomic_add(e, wp.tile_sum(wp.tile_map(bent, x)))
+"""
+
+ROWS = """
+    x = wp.tile_load(a, shape=(32, 32), offset=(i * 32, 0))
+    bias = wp.tile_broadcast(wp.tile_load(b, shape=(32, 1)), shape=(32, 32))
+    wp.tile_store(c, wp.tile_map(wp.mul, x, bias), offset=(i * 32, 0))
+"""
+
+PRODUCT = """
+    x = wp.tile_load(a, shape=(64, 64), offset=(i * 64, 0))
+    y = wp.tile_map(bent, wp.tile_matmul(x, wp.tile_load(b, shape=(64, 64))))
+    wp.tile_atomic_add(e, wp.tile_sum(wp.tile_map(wp.mul, y, y)))
+"""
+
+
+def adjoint(folder, body: str, block: int, stage: str = "--emit=ptx") -> str:
+    source = folder / "kernel.py"
+    source.write_text(HEAD + body)
+    command = [WEFTC, source, stage, "--target=sm_90", "--adjoint", "--rank=2", f"--block-dim={block}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.parametrize("block", [64, 96, 128])
+def test_elements_are_taken_plainly(tmp_path, block):
+    assert "atom.shared" not in adjoint(tmp_path, ELEMENTS, block)
+
+
+@pytest.mark.parametrize("block", [64, 128])
+def test_halves_of_a_sum_are_apart(tmp_path, block):
+    # All threads hold the sum, and each has a share of its adjoint: that is added up, once, and taken once.
+    ptx = adjoint(tmp_path, SUM, block)
+    assert ptx.count("atom.shared.add") <= 2 and ptx.count("atom.shared.exch") <= 1
+
+
+def test_rows_are_summed_by_warps_first(tmp_path):
+    ptx = adjoint(tmp_path, ROWS, 64)
+    assert "shfl.sync.bfly" in ptx
+
+
+@pytest.mark.parametrize("body", [ELEMENTS, SUM, ROWS, PRODUCT])
+def test_barriers_stand_outside_of_loops_over_elements(tmp_path, body):
+    lines = adjoint(tmp_path, body, 128, "--after=block-barriers").splitlines()
+    lines = lines[next(k for k, line in enumerate(lines) if line.startswith("kernel")) :]
+    loop = None  # how far the outermost loop around is indented
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if loop is None and re.match(r"\s+(%\w+ = )?(for|while)\b", line):
+            loop = depth
+        elif loop == depth and line.strip() == "}":
+            loop = None
+        assert loop is None or line.strip() != "barrier"
+    assert any(line.strip() == "barrier" for line in lines) or body == ELEMENTS
+
+
+def test_products_of_the_way_back_stay_in_registers(tmp_path):
+    # Both products of the way back and that of the forward part: the gradients of arrays go through shared memory, for additions
+    # side by side; the forward product's elements are needed again where its thread has them.
+    text = adjoint(tmp_path, PRODUCT, 128, "--after=place-fragments")
+    assert re.search(r"local\(raw, tile\) : array<f32,1> \[32\]", text)
