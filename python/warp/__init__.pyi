@@ -923,6 +923,7 @@ class Volume:
     REBUILD_LOWER_CAPACITY_EXCEEDED: _b.int
     REBUILD_UPPER_CAPACITY_EXCEEDED: _b.int
     REBUILD_VOXEL_CAPACITY_EXCEEDED: _b.int
+    REBUILD_INVALID_INPUT: _b.int
     class GridInfo(_t.NamedTuple):
         """What a grid says of itself."""
         name: _b.str
@@ -1061,7 +1062,7 @@ class Volume:
             translation: where voxel (0, 0, 0) lies in the world.
             device: where the volume shall live; by default where the points are.
             transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
-            rebuildable: reserves memory, so that `rebuild` can give it other tiles.
+            rebuildable: reserves memory, so that `rebuild` can give it other tiles; so do the three that follow.
             max_tiles: for how many tiles there shall be room; by default one for each point.
             max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
             max_upper_nodes: the same for upper nodes, of 32 x 32 x 32 lower ones.
@@ -1078,7 +1079,7 @@ class Volume:
             translation: where voxel (0, 0, 0) lies in the world.
             device: where the volume shall live; by default where the points are.
             transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
-            rebuildable: reserves memory, so that `rebuild` can give it other voxels.
+            rebuildable: reserves memory, so that `rebuild` can give it other voxels; so do the four that follow.
             max_active_voxels: for how many voxels there shall be room; by default one for each point.
             max_leaf_nodes: the same for tiles of 8 x 8 x 8 voxels.
             max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
@@ -1095,11 +1096,12 @@ class Volume:
         """How many active voxels and nodes there are now."""
     def rebuild(self, points: _w.array[Any, Any], status: _w.array[Any, Any] | None = None, point_mask: _w.array[Any, Any] | None = None) -> _w.array[Any, Any] | None:
         """Gives a volume that was allocated with `rebuildable` the tiles, or voxels, of other points, under the same id. Values are
-        the background again. If there is not room for them the volume stays as it is.
+        the background again. If there is not room for them, or a point lies in no voxel, the volume stays as it is.
 
         Args:
             points: as when it was allocated.
-            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            status: an array of uint32, whose first element gets `REBUILD_SUCCESS` or bits for what went wrong; without it, points
+                that lie in no voxel are an error on the CPU.
             point_mask: integers, one for each point: points with 0 are left out.
 
         Returns:

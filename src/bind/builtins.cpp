@@ -1,12 +1,15 @@
 // Builtins called from Python: the same definition as in kernels, evaluated by the interpreter. What a call lowers to is
 // kept per name and argument types.
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "analysis/handles.h"
 #include "bind/bind.h"
 #include "builtins/row.h"
+#include "driver/held_objects.h"
 #include "driver/pipeline.h"
 #include "interp/interpreter.h"
 #include "sema/sema.h"
@@ -16,6 +19,7 @@ namespace {
 
 struct Prepared {
   std::unique_ptr<ir::Module> module;  // its last function is the call
+  std::vector<analysis::HandleArgument> ids;
 };
 
 /// What a call on these types lowers to; null if no row takes them.
@@ -41,15 +45,39 @@ const Prepared* prepare(const std::string& name, const std::vector<const Type*>&
       throw nb::python_error();
     }
   }
-  // An id is an address: launches look it up before kernels read there.
-  if (!analysis::handle_arguments(*module->functions.back()).empty()) {
-    std::string text = "'" + name + "' asks an object by its id, which only kernels can do";
+  std::vector<analysis::HandleArgument> ids = analysis::handle_arguments(*module->functions.back());
+  if (std::ranges::any_of(ids, [](const auto& one) { return one.kind != HandleKind::volume; })) {
+    std::string text = "'" + name + "' asks an object by its id, which only kernels can do (Python can with volumes)";
     PyErr_SetString(PyExc_RuntimeError, text.c_str());
     throw nb::python_error();
   }
   // As in kernels: sums of products are fused where wp.config.fuse_fp says so by default.
   driver::optimize(*module, {});
-  return &prepared->emplace(std::move(key), Prepared{std::move(module)}).first->second;
+  return &prepared->emplace(std::move(key), Prepared{std::move(module), std::move(ids)}).first->second;
+}
+
+/// An id is an address: it is looked up before anything is read there, as launches do. The objects keep still meanwhile.
+driver::HeldObjects objects_of_ids(const std::string& name, const std::vector<analysis::HandleArgument>& ids,
+                                   std::span<const interp::Datum> data) {
+  std::vector<std::shared_ptr<geometry::Object>> objects;
+  for (const analysis::HandleArgument& one : ids) {
+    std::uint64_t id = 0;
+    std::memcpy(&id, data[one.param].bytes.data() + one.offset, sizeof id);
+    if (id == 0) continue;
+    geometry::FoundObject found = geometry::find_object(id);
+    std::string fault = driver::fault_of_id(one.kind, id, found);
+    if (fault.empty() && found.object->device())
+      fault = "the " + std::string(handle_user_name(one.kind)) + " lies on " + found.object->place() +
+              ", a call from Python runs on the CPU: ask it in a kernel";
+    if (!fault.empty()) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      ("'" + name + "', argument " + std::to_string(one.param + 1) + ": " + fault).c_str());
+      throw nb::python_error();
+    }
+    if (std::find(objects.begin(), objects.end(), found.object) == objects.end())
+      objects.push_back(std::move(found.object));
+  }
+  return driver::HeldObjects(std::move(objects));
 }
 
 /// An argument's type as the user wrote it: Python's numbers by their Python name.
@@ -85,6 +113,7 @@ nb::object call_builtin(const std::string& name, nb::args args) {
   }
   const Prepared* prepared = prepare(name, types);
   if (!prepared) no_row_fits(name, args, types);
+  const driver::HeldObjects held = objects_of_ids(name, prepared->ids, data);
   std::vector<interp::Datum> results = interp::call(*prepared->module->functions.back(), data);
   if (results.empty()) return nb::none();
   if (results.size() == 1) return unpack_value(results[0].type, results[0].bytes.data());

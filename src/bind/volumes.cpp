@@ -159,18 +159,22 @@ bool in_world(const Array& points) {
 }
 
 /// The grid (none where the room is too small), and the status.
-std::pair<ArrayObject, std::uint32_t> build(const ArrayObject& points, const Plan& plan) {
+/// Places of the world that lie in no voxel are an error, or if `tell` is true a status.
+std::pair<ArrayObject, std::uint32_t> build(const ArrayObject& points, const Plan& plan, bool tell) {
   const Array source = points.array;
   const auto at = room_in(points, 0, source.bytes());
   const GilRelease open;
   std::uint32_t status = 0;
   std::vector<std::int32_t> found;
   std::span voxels(reinterpret_cast<const std::int32_t*>(at.data()), at.size() / 4);
-  if (in_world(source)) {
-    found =
-        volume::voxels_of_places(plan.plan.map, std::span(reinterpret_cast<const float*>(at.data()), at.size() / 4));
-    voxels = found;
-  }
+  if (in_world(source)) try {
+      found =
+          volume::voxels_of_places(plan.plan.map, std::span(reinterpret_cast<const float*>(at.data()), at.size() / 4));
+      voxels = found;
+    } catch (const runtime::ArgumentError&) {
+      if (!tell) throw;
+      return {ArrayObject{}, volume::kBadPoints};
+    }
   ArrayObject made{volume::build_grid_within(plan.plan, voxels, status)};
   return {std::move(made), status};
 }
@@ -242,7 +246,7 @@ void register_volumes(nb::module_& m) {
                     const std::vector<std::uint64_t>&>(),
            nb::arg("type"), nb::arg("background"), nb::arg("matrix"), nb::arg("translation"), nb::arg("whole_tiles"),
            nb::arg("room"));
-  m.def("volume_build", &build, nb::arg("points"), nb::arg("plan"));
+  m.def("volume_build", &build, nb::arg("points"), nb::arg("plan"), nb::arg("tell"));
   m.def("volume_build_there", &build_there, nb::arg("place"), nb::arg("points"), nb::arg("mask").none(),
         nb::arg("mask_width"), nb::arg("plan"));
   m.def(

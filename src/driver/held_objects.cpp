@@ -19,20 +19,23 @@ std::string with_article(HandleKind kind) { return "a " + std::string(handle_use
                          const cuda::Device* device, const std::string& kernel) {
   const std::string start = "kernel '" + kernel + "', argument '" + place.name + "': ";
   const std::string here = device ? device->name() : "cpu";
-  if (!found.object)
-    throw runtime::ArgumentError(
-        start + std::to_string(id) + " is the id of no " + std::string(handle_user_name(place.kind)) +
-        (found.dead ? ": the object that had it was deleted (keep a reference to it while kernels use its id)"
-                    : ": pass the object, or its .id"));
-  if (found.kind != place.kind)
-    throw runtime::ArgumentError(start + "this is the id of " + with_article(found.kind) + ", not of " +
-                                 with_article(place.kind));
+  if (const std::string fault = fault_of_id(place.kind, id, found); !fault.empty())
+    throw runtime::ArgumentError(start + fault);
   throw runtime::ArgumentError(start + "the " + std::string(handle_user_name(place.kind)) + " lies on " +
                                found.object->place() + ", the launch is on " + here +
                                ": make one from arrays on that device");
 }
 
 }  // namespace
+
+std::string fault_of_id(HandleKind kind, std::uint64_t id, const FoundObject& found) {
+  if (!found.object)
+    return std::to_string(id) + " is the id of no " + std::string(handle_user_name(kind)) +
+           (found.dead ? ": the object that had it was deleted (keep a reference to it while kernels use its id)"
+                       : ": pass the object, or its .id");
+  if (found.kind != kind) return "this is the id of " + with_article(found.kind) + ", not of " + with_article(kind);
+  return "";
+}
 
 std::vector<HandlePlace> handle_places(const ir::Function& kernel) {
   std::vector<HandlePlace> places;

@@ -25,6 +25,9 @@ struct HandlePlace {
 /// Those of a kernel's form, by its own parameters.
 std::vector<HandlePlace> handle_places(const ir::Function& kernel);
 
+/// What is wrong with an id that was looked up for an object of this kind; empty if nothing is.
+std::string fault_of_id(HandleKind kind, std::uint64_t id, const geometry::FoundObject& found);
+
 /// The objects whose ids lie in the block, each once; an id of 0 is nobody's. A null device is the CPU. Throws
 /// ArgumentError for other numbers.
 std::vector<std::shared_ptr<geometry::Object>> objects_in(std::span<const HandlePlace> places, const void* block,

@@ -33,6 +33,16 @@ bool is_tuple_word(const Expr& expr) {
   return name == "tuple" || name == "Tuple" || name.ends_with(".Tuple");
 }
 
+/// What to write instead of the class of an object that kernels know by its id.
+std::string cure_for_class(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  const std::string_view word = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  for (const HandleKind kind : {HandleKind::mesh, HandleKind::bvh, HandleKind::hash_grid, HandleKind::volume})
+    if (word == handle_user_name(kind))
+      return "kernels know a " + std::string(word) + " by its id: write wp.uint64, and pass its .id to the launch";
+  return {};
+}
+
 class AnnotationReader {
  public:
   AnnotationReader(Scope& scope, DiagnosticSink* sink) : scope_(scope), sink_(sink) {}
@@ -97,7 +107,7 @@ class AnnotationReader {
         return p;
       }
     }
-    return bad(expr, "'" + to_source(expr) + "' is not a type");
+    return bad(expr, "'" + to_source(expr) + "' is not a type", cure_for_class(to_source(expr)));
   }
 
   std::optional<Pattern> from_text(const Expr& expr) {

@@ -443,6 +443,14 @@ Entity FunctionLowering::call_functions(const std::vector<std::shared_ptr<const 
   return call_instance(*best->decl, std::move(best->bound), best->given, at_node);
 }
 
+/// A function's name; of the library's form of a builtin that writes into variables, the builtin's.
+static std::string name_for_users(const FunctionDecl& decl) {
+  std::string_view name = decl.def->name;
+  constexpr std::string_view kInto = "_into";
+  if (name.starts_with('_') && name.ends_with(kInto)) name = name.substr(1, name.size() - 1 - kInto.size());
+  return std::string(name);
+}
+
 Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Entity> args,
                                        std::span<const Argument* const> given, const Node& at_node) {
   const Instance* instance = module_.instantiate(decl, args, at_node.loc);
@@ -457,8 +465,8 @@ Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Ent
     const Node& node = expr ? static_cast<const Node&>(*expr) : at_node;
     if (!given[p] || !given[p]->place)
       return fail(DiagCode::bad_reference, node,
-                  "'" + std::string(decl.def->name) + "' updates its argument '" +
-                      std::string(decl.def->params[p].name) + "', so it needs a variable here",
+                  "'" + name_for_users(decl) + "' updates its argument '" + std::string(decl.def->params[p].name) +
+                      "', so it needs a variable here",
                   "store the value in a variable first and pass that");
     write_place(*given[p]->place, Entity::of(op->results[next++]), node);
   }

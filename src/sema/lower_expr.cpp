@@ -1,4 +1,6 @@
 // Expressions: names, subscripts, literals, conditions.
+#include <algorithm>
+
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -193,8 +195,11 @@ ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
   if (type->is_int() || type->is_float()) return fold(ir::OpCode::ne, value, function_.zero(type));
   if (type->is_indexed_array()) value = indexed_field(value, 0);
   if (type->is_array() || type->is_indexed_array()) return builder_.unary(ir::OpCode::nonnull, value);
+  const bool tells = type->is_struct() && std::ranges::any_of(type->fields(), [](const Field& field) {
+                       return field.name == "result" && field.type->is_bool();
+                     });
   fail(DiagCode::bad_condition, at_node, "a condition must be a bool, a number or an array, not " + type->user_name(),
-       "compare it with something");
+       tells ? "ask its field 'result'" : "compare it with something");
   return nullptr;
 }
 

@@ -13,13 +13,14 @@ struct GridCounts {
   std::uint64_t voxels = 0, leaves = 0, lowers = 0, uppers = 0;
 };
 
-/// Which room was too small; bits.
+/// Why there is no grid: which room was too small, or points that lie in no voxel; bits.
 enum GridStatus : std::uint32_t {
   kGridBuilt = 0,
   kTooManyLeaves = 1,
   kTooManyLowers = 2,
   kTooManyUppers = 4,
   kTooManyVoxels = 8,
+  kBadPoints = 16,
 };
 
 /// What a new grid is to be like.

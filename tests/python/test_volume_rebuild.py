@@ -60,6 +60,38 @@ def test_room_that_is_too_small() -> None:
         wp.Volume.allocate_by_tiles(voxels([[0, 0, 0]]), 1.0).rebuild(voxels([[0, 0, 0]]))
 
 
+def test_points_that_lie_in_no_voxel() -> None:
+    volume = wp.Volume.allocate_by_tiles(voxels([[0, 0, 0], [8, 0, 0]]), 1.0, rebuildable=True, max_tiles=4)
+    status = wp.zeros(3, dtype=wp.uint32)  # the first element is what counts
+    for x in (np.nan, np.inf, 1e12):
+        status.fill_(7)
+        volume.rebuild(wp.array([[x, 0, 0], [0, 0, 0]], dtype=wp.vec3), status)
+        assert status.list() == [wp.Volume.REBUILD_INVALID_INPUT, 7, 7]
+        assert volume.get_active_stats().leaf_node_count == 2
+        if volume.device.is_cpu:
+            with pytest.raises(RuntimeError, match="must be finite"):
+                volume.rebuild(wp.array([[x, 0, 0]], dtype=wp.vec3))
+    volume.rebuild(wp.array([[100.0, 0, 0]], dtype=wp.vec3), status)
+    assert status.list()[0] == wp.Volume.REBUILD_SUCCESS and volume.get_active_stats().leaf_node_count == 1
+
+
+def test_who_names_a_room_wants_to_rebuild() -> None:
+    tiles = wp.Volume.allocate_by_tiles(voxels([[0, 0, 0]]), 1.0, max_tiles=4)
+    assert tiles.is_rebuildable and tiles.get_rebuild_info().max_leaf_node_count == 4
+    some = wp.Volume.allocate_by_voxels(voxels([[0, 0, 0]]), 1.0, max_active_voxels=7)
+    assert some.is_rebuildable and some.get_rebuild_info().max_voxel_count == 7
+    assert not wp.Volume.allocate_by_tiles(voxels([[0, 0, 0]]), 1.0).is_rebuildable
+    for name in ("max_tiles", "max_lower_nodes", "max_upper_nodes"):
+        for room in (0, -3):
+            with pytest.raises(ValueError, match=f"{name} must be positive, got {room}"):
+                wp.Volume.allocate_by_tiles(voxels([[0, 0, 0]]), 1.0, rebuildable=True, **{name: room})
+    with pytest.raises(ValueError, match="max_active_voxels must be positive"):
+        wp.Volume.allocate_by_voxels(voxels([[0, 0, 0]]), 1.0, max_active_voxels=0)
+    for status in (wp.zeros(1, dtype=float), wp.zeros(0, dtype=wp.uint32), 3):
+        with pytest.raises(RuntimeError, match="status must be an array of uint32 or int32"):
+            wp.Volume.allocate_by_tiles(voxels([[0, 0, 0]]), 1.0, max_tiles=2, status=status)
+
+
 def test_masks_of_points() -> None:
     mask = wp.array([1, 0, 1], dtype=wp.int32)
     points = voxels([[0, 0, 0], [80, 0, 0], [160, 0, 0]])

@@ -2,7 +2,7 @@
 # words of 32 bits, or rows of four. Nothing is written if there is not room for all.
 
 # What is known of a grid, as of its last build that there was room for.
-STATUS = wp.constant(0)  # of the last build of all: bits for what there was not room for
+STATUS = wp.constant(0)  # of the last build of all: bits for what there was not room for, or points in no voxel
 LEAVES = wp.constant(1)
 LOWERS = wp.constant(2)
 UPPERS = wp.constant(3)
@@ -68,6 +68,8 @@ def settle_counts(
         counts[3] = counts[0] * 512
     elif counts[3] > plan[ROOM + 3]:
         status = status | 8
+    if found[BAD] != 0:
+        status = status | 16
     state[STATUS] = status
     if status == 0:
         for k in range(3):

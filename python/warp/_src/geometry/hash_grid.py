@@ -7,6 +7,7 @@ is captured on the CPU, builds become part of it; on a CUDA device they are capt
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from warp import _weft
@@ -29,7 +30,11 @@ class HashGrid:
     """
 
     def __init__(self, dim_x: int, dim_y: int, dim_z: int, device: Any = None, dtype: Any = None) -> None:
-        dims = [int(n) for n in (dim_x, dim_y, dim_z)]
+        try:
+            dims = [operator.index(n) for n in (dim_x, dim_y, dim_z)]
+        except TypeError:
+            given = ", ".join(repr(n) for n in (dim_x, dim_y, dim_z))
+            raise TypeError(f"HashGrid dimensions must be integers, not {given}") from None
         shape = f"{dims[0]} x {dims[1]} x {dims[2]}"
         if min(dims) < 1:
             raise RuntimeError(f"HashGrid dimensions must be 1 or more, not {shape}")
@@ -79,14 +84,15 @@ class HashGrid:
     def _check(self, points: Any, groups: Any) -> None:
         wanted = f"an array of vectors of three {self.dtype.__name__}"
         if not isinstance(points, array) or not points._valid:
-            raise TypeError(f"the points of this HashGrid are {wanted}, not {points!r}")
+            raise TypeError(f"the points of this HashGrid are {wanted}, not {type(points).__name__}")
         if points._element != self._point:
             raise TypeError(f"the points of this HashGrid are {wanted}, not of {points.dtype.__name__}")
         self._check_device(points, "points")
         if groups is None:
             return
         if not isinstance(groups, array) or not groups._valid or groups._element != _INT32:
-            raise TypeError(f"the groups of a HashGrid are an array of int32, not {groups!r}")
+            given = groups.dtype.__name__ if isinstance(groups, array) else type(groups).__name__
+            raise TypeError(f"the groups of a HashGrid are an array of int32, not {given}")
         self._check_device(groups, "groups")
         if groups.size != points.size:
             raise RuntimeError(f"HashGrid groups has {groups.size} elements for {points.size} points")

@@ -47,21 +47,21 @@ def _leaf_size(leaf_size: int | None) -> int:
     if leaf_size is None:
         return 0
     if leaf_size < 1:
-        raise ValueError(f"leaf_size must be 1 or more, not {leaf_size}")
+        raise ValueError(f"leaf_size must be greater than or equal to 1, not {leaf_size}")
     return int(leaf_size)
 
 
 def _checked(value: Any, element: Any, what: str, type_name: str) -> array:
-    """An array that the object can share, or a RuntimeError that says what it should be."""
-    fits = (
-        isinstance(value, array)
-        and value._valid
-        and value._element == element
-        and value.ndim == 1
-        and value.is_contiguous
-    )
-    if not fits:
-        raise RuntimeError(f"{what} should be a contiguous array of type {type_name}")
+    """An array that the object can share, or a RuntimeError that says what it should be and what it is."""
+    wanted = f"{what} should be a contiguous array of type {type_name}"
+    if not isinstance(value, array) or not value._valid:
+        raise RuntimeError(f"{wanted}, not {type(value).__name__}")
+    if value._element != element:
+        raise RuntimeError(f"{wanted}, not of {getattr(value.dtype, '__name__', value.dtype)}")
+    if value.ndim != 1:
+        raise RuntimeError(f"{what} should be a flattened 1d array of type {type_name}, not of shape {value.shape}")
+    if not value.is_contiguous:
+        raise RuntimeError(f"{wanted}: this one is not contiguous, take its .contiguous()")
     return value
 
 
@@ -147,7 +147,10 @@ class Mesh:
         if points.device != self.device:
             raise RuntimeError("The new points and the original points must live on the same device")
         if points.shape != self._points.shape:
-            raise RuntimeError("The new points and the original points must have the same shape")
+            raise RuntimeError(
+                "The new points and the original points must have the same shape: "
+                f"the new ones have {points.shape}, the original ones {self._points.shape}"
+            )
         _now_or_in_graph(self.device, lambda: self._mesh.set_points(points), [])
         self._points = points
         self._mesh.watch_gradients(self._points, self._velocities)
@@ -164,7 +167,10 @@ class Mesh:
             if velocities.device != self.device:
                 raise RuntimeError("The new velocities and the points must live on the same device")
             if velocities.shape != self._points.shape:
-                raise RuntimeError("The new velocities and the points must have the same shape")
+                raise RuntimeError(
+                    "The new velocities and the points must have the same shape: "
+                    f"these have {velocities.shape}, the points {self._points.shape}"
+                )
         _now_or_in_graph(self.device, lambda: self._mesh.set_velocities(velocities), [])
         self._velocities = velocities
         self._mesh.watch_gradients(self._points, self._velocities)

@@ -54,6 +54,8 @@ class Volume:
     """Status of `rebuild`: more upper nodes than there is room for."""
     REBUILD_VOXEL_CAPACITY_EXCEEDED = 8
     """Status of `rebuild`: more active voxels than there is room for."""
+    REBUILD_INVALID_INPUT = 16
+    """Status of `rebuild`: some point lies in no voxel; it is NaN, infinite or too far away."""
 
     _plan: _building.Plan | None = None  # of one that can be rebuilt
 
@@ -428,14 +430,16 @@ class Volume:
             translation: where voxel (0, 0, 0) lies in the world.
             device: where the volume shall live; by default where the points are.
             transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
-            rebuildable: reserves memory, so that `rebuild` can give it other tiles.
+            rebuildable: reserves memory, so that `rebuild` can give it other tiles; so do the three that follow.
             max_tiles: for how many tiles there shall be room; by default one for each point.
             max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
             max_upper_nodes: the same for upper nodes, of 32 x 32 x 32 lower ones.
             status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
             point_mask: integers, one for each point: points with 0 are left out.
         """
-        rebuilding = _building.Rebuilding(None, max_tiles, max_lower_nodes, max_upper_nodes) if rebuildable else None
+        rebuilding = _building.Rebuilding.of(
+            rebuildable, max_tiles=max_tiles, max_lower_nodes=max_lower_nodes, max_upper_nodes=max_upper_nodes
+        )
         return _building.by_points(
             cls, tile_points, voxel_size, bg_value, translation, device, transform, True, rebuilding, status, point_mask
         )
@@ -464,7 +468,7 @@ class Volume:
             translation: where voxel (0, 0, 0) lies in the world.
             device: where the volume shall live; by default where the points are.
             transform: 3 x 3 numbers, from index space to the world, in place of `voxel_size`.
-            rebuildable: reserves memory, so that `rebuild` can give it other voxels.
+            rebuildable: reserves memory, so that `rebuild` can give it other voxels; so do the four that follow.
             max_active_voxels: for how many voxels there shall be room; by default one for each point.
             max_leaf_nodes: the same for tiles of 8 x 8 x 8 voxels.
             max_lower_nodes: the same for lower nodes, of 16 x 16 x 16 tiles.
@@ -472,9 +476,13 @@ class Volume:
             status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
             point_mask: integers, one for each point: points with 0 are left out.
         """
-        rebuilding = None
-        if rebuildable:
-            rebuilding = _building.Rebuilding(max_active_voxels, max_leaf_nodes, max_lower_nodes, max_upper_nodes)
+        rebuilding = _building.Rebuilding.of(
+            rebuildable,
+            max_active_voxels=max_active_voxels,
+            max_leaf_nodes=max_leaf_nodes,
+            max_lower_nodes=max_lower_nodes,
+            max_upper_nodes=max_upper_nodes,
+        )
         return _building.by_points(
             cls, voxel_points, voxel_size, None, translation, device, transform, False, rebuilding, status, point_mask
         )
@@ -500,11 +508,12 @@ class Volume:
 
     def rebuild(self, points: array, status: array | None = None, point_mask: array | None = None) -> array | None:
         """Gives a volume that was allocated with `rebuildable` the tiles, or voxels, of other points, under the same id. Values are
-        the background again. If there is not room for them the volume stays as it is.
+        the background again. If there is not room for them, or a point lies in no voxel, the volume stays as it is.
 
         Args:
             points: as when it was allocated.
-            status: an array of one uint32, which gets `REBUILD_SUCCESS` or bits for what there is not room for.
+            status: an array of uint32, whose first element gets `REBUILD_SUCCESS` or bits for what went wrong; without it, points
+                that lie in no voxel are an error on the CPU.
             point_mask: integers, one for each point: points with 0 are left out.
 
         Returns:

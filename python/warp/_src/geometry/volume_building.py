@@ -195,10 +195,13 @@ class Plan(NamedTuple):
         """The same for C++."""
         return _weft.VolumePlan(self.type, self.background, self.matrix, self.translation, self.whole, self.room)
 
-    def build(self, rows: np.ndarray) -> tuple[array | None, int]:
-        """A grid on the host, of voxels or places of the world, and the status: 0, or bits for what there is not room for."""
+    def build(self, rows: np.ndarray, tell: bool = False) -> tuple[array | None, int]:
+        """A grid on the host, of voxels or places of the world, and the status: 0, or bits for what there is not room for.
+
+        Places that lie in no voxel are an error, or with `tell` a bit as well.
+        """
         points = array(np.ascontiguousarray(rows).reshape(-1), device="cpu", copy=False)
-        memory, status = _weft.volume_build(points, self.plan())
+        memory, status = _weft.volume_build(points, self.plan(), tell)
         return (None if status else shared(memory)), status
 
     def room_text(self) -> str:
@@ -294,6 +297,17 @@ class Rebuilding(NamedTuple):
     lowers: int | None
     uppers: int | None
 
+    @classmethod
+    def of(cls, rebuildable: bool, **most: int | None) -> Rebuilding | None:
+        """What a caller says by these names, in the order of the fields. Who names a room wants to rebuild."""
+        for name, value in most.items():
+            if value is not None and int(value) < 1:
+                raise ValueError(f"{name} must be positive, got {value}")
+        values = list(most.values())
+        if not rebuildable and all(value is None for value in values):
+            return None
+        return cls(*[None] * (4 - len(values)), *values)
+
     def room(self, points: int, whole: bool) -> list[int]:
         """For how many voxels and nodes there shall be room: by default for points that lie apart."""
         voxels = points if self.voxels is None else int(self.voxels)
@@ -302,23 +316,20 @@ class Rebuilding(NamedTuple):
             voxels = leaves * 512
         lowers = leaves if self.lowers is None else int(self.lowers)
         uppers = lowers if self.uppers is None else int(self.uppers)
-        room = [voxels, leaves, lowers, uppers]
-        if min(room) < 0:
-            raise RuntimeError(f"a Volume has room for 0 nodes or more, not for {min(room)}")
-        return room
+        return [voxels, leaves, lowers, uppers]
 
 
 def _check_status(status: Any) -> None:
-    known = isinstance(status, array) and status.size == 1 and status.dtype in (types.uint32, types.int32)
-    if status is not None and not known:
-        raise RuntimeError("status must be an array of one uint32 or int32")
+    known = isinstance(status, array) and status._valid and status.dtype in (types.uint32, types.int32)
+    if status is not None and not (known and status.size > 0 and status.is_contiguous):
+        raise RuntimeError("status must be an array of uint32 or int32, contiguous and with at least one element")
 
 
 def _report(status: Any, value: int) -> None:
     """Writes the status where the caller wants it."""
     _check_status(status)
     if status is not None:
-        status.fill_(value)
+        status.flatten()[:1].fill_(value)
 
 
 def by_points(
@@ -379,10 +390,10 @@ def rebuild(volume: Any, points: Any, status: Any, point_mask: Any) -> None:
             if status.device != volume.device:
                 refuse_capture(volume.device, "a status on another device")
             found = shared(volume._volume.status_there)
-            status.flatten().assign(found if status.dtype is types.int32 else found.view(types.uint32))
+            status.flatten()[:1].assign(found if status.dtype is types.int32 else found.view(types.uint32))
         return
     refuse_capture(volume.device, "the rebuild of this Volume")
-    memory, found = plan.build(source.here())
+    memory, found = plan.build(source.here(), tell=status is not None)
     if memory is not None:
         volume._volume.replace(memory)
     _report(status, found)
