@@ -35,6 +35,7 @@
 #include "passes/promote_locals.h"
 #include "passes/raw_locals.h"
 #include "passes/report_not_finite.h"
+#include "passes/round_tiles.h"
 #include "passes/settle_target.h"
 #include "passes/simplify.h"
 #include "passes/split_signs.h"
@@ -153,6 +154,7 @@ const std::vector<Stage>& stages() {
       on_each("fold-2", [](ir::Function& f) { passes::fold(f); }),
       on_each("simplify-2", [](ir::Function& f) { passes::simplify(f); }),
       on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
+      on_each("round-tiles", [](ir::Function& f) { passes::round_tiles(f); }),
       with_effects("cse", passes::cse),
       // Memory shows itself once calls that ask for no gradients have arrays alone.
       {"own-elements",

@@ -4,6 +4,7 @@
 #include "ir/infer.h"
 #include "ir/literal.h"
 #include "ir/op_cases.h"
+#include "ir/rounded.h"
 #include "ir/tame.h"
 #include "ir/text_parser.h"
 #include "ir/tile_memory.h"
@@ -344,6 +345,11 @@ void TextParser::opcode(OpText& op) {
     expect_word("tame");
     expect(')');
     op.probe.imm = kTame;
+  }
+  if ((*code == OpCode::mul || *code == OpCode::scale) && accept('(')) {
+    expect_word("rounded");
+    expect(')');
+    op.probe.imm = kRounded;
   }
   if (*code == OpCode::local && accept('(')) {
     do {

@@ -6,6 +6,7 @@
 
 #include "ir/literal.h"
 #include "ir/op_cases.h"
+#include "ir/rounded.h"
 #include "ir/tame.h"
 #include "ir/text.h"
 #include "ir/tile_memory.h"
@@ -272,6 +273,7 @@ void Printer::op(const Op& o, int indent) {
   if (o.code == OpCode::local) out_ += words_of_local(o);
   if (o.code == OpCode::for_ && o.text == kSharedLoop) out_ += "(shared)";
   if (is_tame(o)) out_ += "(tame)";
+  if (is_rounded(o)) out_ += "(rounded)";
   if (o.code == OpCode::from_ptr && o.imm) out_ += o.imm == kFixedLoose ? "(fixed, loose)" : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
     const HandleUse use(o.imm);

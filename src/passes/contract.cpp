@@ -3,6 +3,7 @@
 
 #include "analysis/uses.h"
 #include "ir/builder.h"
+#include "ir/rounded.h"
 #include "ir/scalar_eval.h"
 #include "ir/walk.h"
 
@@ -81,8 +82,8 @@ class Contractor {
     // Of several sums each is fused, so that what a sum rounds to does not depend on who else wants its product. Values made
     // by this run have larger ids; none of them is a product.
     return value->kind == ir::ValueKind::result &&
-           (value->op->code == OpCode::mul || value->op->code == OpCode::scale) && value->id < only_summed_.size() &&
-           only_summed_[value->id];
+           (value->op->code == OpCode::mul || value->op->code == OpCode::scale) && !ir::is_rounded(*value->op) &&
+           value->id < only_summed_.size() && only_summed_[value->id];
   }
 
   Value* negated(ir::Builder& builder, Value* value) {

@@ -527,8 +527,11 @@ def _tile_query_next_block(query: ref, found, totals, thread, threads):
         if mine >= 0:
             found[before] = mine
     else:  # all threads take the same steps, and each keeps the one of its number
+        some = False
         for k in range(threads):
             index = _tile_query_next(query)
+            some = some or index >= 0
             if k == thread:
                 found[k] = index
+        query._finished = not some
     return threads

@@ -38,6 +38,17 @@ def boxes_until_none(id: wp.uint64, low: wp.vec3, high: wp.vec3, hits: wp.array(
 
 
 @wp.kernel
+def boxes_valid_behind(id: wp.uint64, low: wp.vec3, high: wp.vec3, hits: wp.array(dtype=int)):
+    query = wp.tile_bvh_query_aabb(id, low, high)
+    found = wp.tile_bvh_query_next(query)
+    while wp.tile_query_valid(query):
+        mine = wp.untile(found)
+        if mine >= 0:
+            hits[mine] += 1
+        found = wp.tile_bvh_query_next(query)
+
+
+@wp.kernel
 def rays(id: wp.uint64, start: wp.vec3, dir: wp.vec3, hits: wp.array(dtype=int), other: wp.array(dtype=int)):
     query = wp.tile_bvh_query_ray(id, start, dir)
     while wp.tile_query_valid(query):
@@ -79,8 +90,10 @@ def tree():
     return wp.Bvh(wp.array(LOW, dtype=wp.vec3), wp.array(HIGH, dtype=wp.vec3))
 
 
-@pytest.mark.parametrize("kernel", [boxes_while_valid, boxes_until_none])
-def test_boxes(kernel):
+@pytest.mark.parametrize("kernel", [boxes_while_valid, boxes_until_none, boxes_valid_behind])
+@pytest.mark.parametrize("cpu_blocks", [False, True])
+def test_boxes(kernel, cpu_blocks, monkeypatch):
+    monkeypatch.setattr(wp.config, "enable_cpu_blocks", cpu_blocks)
     low, high = np.float32([-0.3, -0.4, -0.2]), np.float32([0.4, 0.1, 0.5])
     hits = wp.zeros(len(LOW), dtype=int)
     bvh = tree()
