@@ -258,7 +258,25 @@ void FunctionLowering::lower_counted(const ForStmt& stmt, const LoopInfo& info, 
     assign_variable(*stmt.target, stmt.target->as<NameExpr>().name, Entity::of(counter));
     lower_block(stmt.body);
   };
-  finish_counted(stmt, info, count(counting), stmt.else_body);
+  const Loop loop = count(counting);
+  settle_counter(stmt, counting, loop);
+  finish_counted(stmt, info, loop, stmt.else_body);
+}
+
+void FunctionLowering::settle_counter(const ForStmt& stmt, const Counting& counting, const Loop& loop) {
+  const ir::Value *lo = counting.lo, *hi = counting.hi, *step = counting.step;
+  if ((counting.exits & (kExitBreak | kExitReturn)) || !lo->is_constant() || !hi->is_constant() || !step->is_constant())
+    return;
+  const std::int64_t trips = trip_count(counting.lo, counting.hi, counting.step)->as_int();
+  const int variable = find_variable(stmt.target->as<NameExpr>().name);
+  if (trips < 1 || variable < 0) return;
+  const ir::Region* body = loop.op->regions[0];
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    if (loop.carried[i] != variable) continue;
+    ir::Value* last = body->last->operands[i];
+    if (last == body->args[0]) last = function_.constant_int(lo->type, lo->as_int() + (trips - 1) * step->as_int());
+    if (last->is_constant()) set_variable(variable, Entity::of(last));
+  }
 }
 
 void FunctionLowering::finish_counted(const Stmt& stmt, const LoopInfo& info, const Loop& loop, Block else_body) {

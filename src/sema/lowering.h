@@ -257,6 +257,9 @@ class FunctionLowering {
   Loop count_to_end(const Counting& counting);
   Loop count_with_exit(const Counting& counting);
   Loop open_counted(const Counting& counting);
+  /// Behind a loop that runs to its end a known number of times, its variable is a constant; so is one that an inner loop
+  /// left as a constant.
+  void settle_counter(const syntax::ForStmt& stmt, const Counting& counting, const Loop& loop);
   /// The `else` of what count() made.
   void finish_counted(const syntax::Stmt& stmt, const LoopInfo& info, const Loop& loop, syntax::Block else_body);
   /// The parts of a `while`: the operation with what it carries; a condition that needs no more than the test region,
