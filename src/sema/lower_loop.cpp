@@ -2,6 +2,7 @@
 // flags. Every variable that the body assigns is carried. Loops are unrolled here only where the program can see it: a
 // wp.static inside, or a loop variable needed as a constant; all other unrolling is a pass.
 #include "sema/lowering.h"
+#include "types/fabric_type.h"
 #include "types/tile_type.h"
 
 namespace weft::sema {
@@ -19,8 +20,8 @@ std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const
     int variable = find_variable(assigned.name);
     if (variable < 0) continue;
     const Entity& value = variables_[std::size_t(variable)].value;
-    bool refers =
-        value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array() || tile_type(value.type()));
+    bool refers = value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array() ||
+                                       tile_type(value.type()) || fabric_type(value.type()));
     if (assigned.whole || (value.is_value() && !refers)) add(variable);
   }
   for (const auto& [name, variable] : adjoint_variables_)  // wp.adjoint[x] is no name that the scan sees
