@@ -258,7 +258,11 @@ Symbol symbol_alone(nb::tuple t, const std::string& kind) {
   if (kind == "type") return Symbol::of_type(nb::cast<const TypeHandle&>(t[1]).type);
   if (kind == "generic") return Symbol::of_pattern(generic_pattern(nb::cast<std::string>(t[1])));
   if (kind == "generic_array") {
-    Pattern p = Pattern::of(t.size() > 3 ? Pattern::Kind::indexed_array : Pattern::Kind::array);
+    const std::string sort = t.size() > 3 ? nb::cast<std::string>(t[3]) : "";
+    Pattern p = Pattern::of(sort == "indexed"         ? Pattern::Kind::indexed_array
+                            : sort == "fabric"        ? Pattern::Kind::fabric_array
+                            : sort == "indexedfabric" ? Pattern::Kind::indexed_fabric_array
+                                                      : Pattern::Kind::array);
     if (!nb::handle(t[1]).is_none()) p.element = std::make_shared<const Pattern>(to_symbol(t[1]).pattern);
     p.rows.fixed = nb::cast<std::uint32_t>(t[2]);
     return Symbol::of_pattern(p);

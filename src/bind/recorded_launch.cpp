@@ -12,6 +12,7 @@
 #include "driver/gpu_launch.h"
 #include "runtime/late_work.h"
 #include "support/hot.h"
+#include "types/fabric_type.h"
 
 namespace weft::bind {
 namespace {
@@ -54,7 +55,8 @@ RecordedLaunch& ready(RecordedLaunch& r) {
 
 /// Whether a program can change an argument in place: objects of Warp can be, what only stands for one was converted.
 bool is_followed(const Type* type, nb::handle value) {
-  return (type->is_composite() || (type->is_struct() && !type->is_indexed_array())) && nb::hasattr(value, "_wp_type_");
+  return (type->is_composite() || (type->is_struct() && !type->is_indexed_array() && !fabric_type(type))) &&
+         nb::hasattr(value, "_wp_type_");
 }
 
 void follow(RecordedLaunch& r, std::size_t index, bool on) {

@@ -8,6 +8,7 @@
 #include "bind/gil.h"
 #include "bind/hooks.h"
 #include "runtime/errors.h"
+#include "types/fabric_type.h"
 
 namespace weft::bind {
 namespace {
@@ -79,8 +80,13 @@ void collect_arrays(PyObject* value, const Type* type, std::vector<nb::object>& 
     collect_arrays(data.ptr(), type->fields()[0].type, out);
     for (std::size_t k = 1; k < type->fields().size(); ++k) out.push_back(nb::none());  // indices have no gradient
   } else if (type->is_struct()) {
+    const bool absent = value == Py_None && fabric_type(type);
     for (const Field& f : type->fields()) {
       if (!f.type->is_array() && !f.type->is_struct()) continue;
+      if (absent) {
+        collect_arrays(Py_None, f.type, out);
+        continue;
+      }
       collect_arrays(nb::object(nb::borrow(value).attr(std::string(f.name).c_str())).ptr(), f.type, out);
     }
   }

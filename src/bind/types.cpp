@@ -3,6 +3,7 @@
 #include "runtime/errors.h"
 #include "sema/empty_vector.h"
 #include "sema/symbol.h"
+#include "types/fabric_type.h"
 #include "types/library_struct.h"
 
 namespace weft::bind {
@@ -15,7 +16,11 @@ const char* kind_name(const Type* t) {
     case TypeKind::mat: return "mat";
     case TypeKind::quat: return "quat";
     case TypeKind::transform: return "transform";
-    case TypeKind::structure: return t->is_indexed_array() ? "indexedarray" : "struct";
+    case TypeKind::structure: {
+      const FabricType* fabric = fabric_type(t);
+      if (fabric) return fabric->indexed ? "indexedfabricarray" : "fabricarray";
+      return t->is_indexed_array() ? "indexedarray" : "struct";
+    }
     case TypeKind::array: return "array";
     case TypeKind::tuple: return "tuple";
     case TypeKind::function: return "function";
@@ -49,13 +54,16 @@ void register_types(nb::module_& m) {
                    })
       .def_prop_ro("rows", [](const TypeHandle& t) { return t.type->rows(); })
       .def_prop_ro("cols", [](const TypeHandle& t) { return t.type->cols(); })
-      .def_prop_ro(
-          "rank",
-          [](const TypeHandle& t) { return t.type->is_array() || t.type->is_indexed_array() ? t.type->rank() : 0; })
+      .def_prop_ro("rank",
+                   [](const TypeHandle& t) {
+                     if (const FabricType* fabric = fabric_type(t.type)) return fabric->rank;
+                     return t.type->is_array() || t.type->is_indexed_array() ? t.type->rank() : 0;
+                   })
       .def_prop_ro("components",
                    [](const TypeHandle& t) { return t.type->is_numeric() ? t.type->component_count() : 0; })
       .def_prop_ro("element",
                    [](const TypeHandle& t) -> std::optional<TypeHandle> {
+                     if (const FabricType* fabric = fabric_type(t.type)) return TypeHandle{fabric->element};
                      if (!t.type->element()) return std::nullopt;
                      return TypeHandle{t.type->element()};
                    })
@@ -103,6 +111,11 @@ void register_types(nb::module_& m) {
   m.def("type_indexed_array", [](const TypeHandle& element, int rank) {
     check_element(element, rank);
     return TypeHandle{types::indexed_array(element.type, std::uint32_t(rank))};
+  });
+  m.def("type_fabric_array", [](const TypeHandle& element, int rank, bool indexed) {
+    check_element(element, rank);
+    if (rank > 2) throw nb::value_error("a fabricarray has one dimension, or two as an array of arrays");
+    return TypeHandle{types::fabric_array(element.type, std::uint32_t(rank), indexed).type};
   });
   m.def("type_struct", [](const std::string& name, const std::vector<std::pair<std::string, TypeHandle>>& fields) {
     std::vector<Field> list;

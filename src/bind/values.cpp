@@ -13,6 +13,7 @@
 #include "runtime/errors.h"
 #include "runtime/params.h"
 #include "support/hot.h"
+#include "types/fabric_type.h"
 #include "types/library_struct.h"
 
 namespace weft::bind {
@@ -333,13 +334,21 @@ void pack_indexed(nb::handle value, const Type* type, char* to, const char* kern
 
 void pack_struct(nb::handle value, const Type* type, char* to, const char* kernel, const std::string& param,
                  std::vector<nb::object>& keep) {
+  const FabricType* fabric = fabric_type(type);
+  if (fabric && value.is_none()) {
+    std::memset(to, 0, type->size());
+    return;
+  }
   // The class itself has a type, too, but no fields.
   bool ours = !PyType_Check(value.ptr()) && nb::hasattr(value, "_wp_type_") &&
               nb::isinstance<TypeHandle>(value.attr("_wp_type_")) &&
               nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type;
-  if (!ours)
+  if (!ours) {
+    const Type* given = fabric ? type_of_value(value) : nullptr;
     fail(PyExc_RuntimeError, kernel, param,
-         "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
+         (fabric ? "expected " : "expected an instance of the struct ") + type->user_name() + ", got " +
+             (given ? given->user_name() : python_type_name(value)));
+  }
   for (const Field& f : type->fields()) {
     pack_value(struct_field(value, type, f), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "types/fabric_type.h"
 #include "types/library_struct.h"
 #include "types/tile_type.h"
 
@@ -39,6 +40,8 @@ std::string word_of(Pattern::Kind kind) {
     case Pattern::Kind::transform: return "transform";
     case Pattern::Kind::array: return "array";
     case Pattern::Kind::indexed_array: return "indexedarray";
+    case Pattern::Kind::fabric_array: return "fabricarray";
+    case Pattern::Kind::indexed_fabric_array: return "indexedfabricarray";
     case Pattern::Kind::tile: return "tile";
     case Pattern::Kind::callable: return "Callable";
     case Pattern::Kind::tuple: return "tuple";
@@ -83,6 +86,13 @@ static bool match_tile(const Pattern& pattern, const Type* type, Bindings& bindi
   return !pattern.element || match(*pattern.element, tile->element, bindings);
 }
 
+static bool match_fabric(const Pattern& pattern, const Type* type, Bindings& bindings) {
+  const FabricType* fabric = fabric_type(type);
+  if (!fabric || fabric->indexed != (pattern.kind == Pattern::Kind::indexed_fabric_array)) return false;
+  if (pattern.rows.fixed && pattern.rows.fixed != fabric->rank) return false;
+  return !pattern.element || match(*pattern.element, fabric->element, bindings);
+}
+
 bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
   auto element_matches = [&] { return !pattern.element || match(*pattern.element, type->element(), bindings); };
   switch (pattern.kind) {
@@ -104,6 +114,8 @@ bool match(const Pattern& pattern, const Type* type, Bindings& bindings) {
       return type->is_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
     case Pattern::Kind::indexed_array:
       return type->is_indexed_array() && match_extent(pattern.rows, type->rank(), bindings) && element_matches();
+    case Pattern::Kind::fabric_array:
+    case Pattern::Kind::indexed_fabric_array: return match_fabric(pattern, type, bindings);
     case Pattern::Kind::tile: return match_tile(pattern, type, bindings);
     case Pattern::Kind::library_struct: return is_library_struct(type) && type->user_name() == pattern.variable;
     case Pattern::Kind::tuple: {
@@ -159,6 +171,8 @@ std::string to_string(const Pattern& pattern) {
     case Pattern::Kind::transform: out += word_of(pattern.kind) + "[" + element() + "]"; break;
     case Pattern::Kind::array:
     case Pattern::Kind::indexed_array:
+    case Pattern::Kind::fabric_array:
+    case Pattern::Kind::indexed_fabric_array:
       out += word_of(pattern.kind) + "[" + element();
       if (pattern.rows.fixed) out += "," + std::to_string(pattern.rows.fixed);
       out += "]";

@@ -31,6 +31,8 @@ struct Pattern {
     transform,
     array,
     indexed_array,
+    fabric_array,
+    indexed_fabric_array,
     tile,
     library_struct,
     tuple,

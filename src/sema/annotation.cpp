@@ -2,6 +2,7 @@
 #include "sema/lowering.h"
 #include "syntax/parser.h"
 #include "syntax/print.h"
+#include "types/fabric_type.h"
 #include "types/library_struct.h"
 
 namespace weft::sema {
@@ -71,6 +72,8 @@ class AnnotationReader {
 
   /// Of array, array2d, indexedarray…; 0 for other names.
   static int array_rank(std::string_view name) {
+    if (name == "fabricarray" || name == "indexedfabricarray") return 1;
+    if (name == "fabricarrayarray" || name == "indexedfabricarrayarray") return 2;
     if (is_indexed(name)) name.remove_prefix(7);
     if (name == "array" || name == "array1d") return 1;
     if (name.size() == 7 && name.starts_with("array") && name[6] == 'd' && name[5] >= '2' && name[5] <= '4')
@@ -80,11 +83,26 @@ class AnnotationReader {
 
   static bool is_indexed(std::string_view name) { return name.starts_with("indexedarray"); }
 
+  static bool is_fabric(std::string_view name) {
+    return name.starts_with("fabric") || name.starts_with("indexedfabric");
+  }
+
+  std::optional<Pattern> fabric_of(const Expr& expr, bool indexed, std::optional<Pattern> element, std::uint32_t rank) {
+    if (rank > 2) return bad(expr, "a fabricarray has one dimension, or two as an array of arrays");
+    if (element && element->kind == Pattern::Kind::exact && rank)
+      return Pattern::exactly(types::fabric_array(element->type, rank, indexed).type);
+    Pattern p = Pattern::of(indexed ? Pattern::Kind::indexed_fabric_array : Pattern::Kind::fabric_array);
+    if (element) p.element = std::make_shared<const Pattern>(*element);
+    p.rows.fixed = rank;
+    return p;
+  }
+
   std::optional<Pattern> array_of(const Expr& expr, std::string_view name, std::optional<Pattern> element,
                                   std::uint32_t rank) {
     bool indexed = is_indexed(name);
     if (element && element->kind == Pattern::Kind::exact && holds_private(element->type))
       return bad(expr, no_array_of(element->type), kKeepInVariables);
+    if (is_fabric(name)) return fabric_of(expr, name.starts_with("indexed"), std::move(element), rank);
     if (element && element->kind == Pattern::Kind::exact && rank)
       return Pattern::exactly(indexed ? types::indexed_array(element->type, rank) : types::array(element->type, rank));
     Pattern p = Pattern::of(indexed ? Pattern::Kind::indexed_array : Pattern::Kind::array);

@@ -1,6 +1,7 @@
 // wp.address_of(place): where an array element lies, or a variable. Variables are values without a place; one whose address
 // a function gets lies in memory for as long as that call takes, and has afterwards what the memory holds.
 #include "sema/lowering.h"
+#include "types/fabric_type.h"
 
 namespace weft::sema {
 
@@ -66,7 +67,7 @@ Entity FunctionLowering::lower_address(const CallExpr& expr) {
     return fail(DiagCode::bad_reference, expr, "a variable has an address only while a function runs that gets it",
                 "write wp.address_of(…) as an argument of the call; elements of arrays keep their addresses");
   if (!place.type->is_scalar() && !place.type->is_composite() &&
-      !(place.type->is_struct() && !place.type->is_indexed_array()))
+      !(place.type->is_struct() && !place.type->is_indexed_array() && !fabric_type(place.type)))
     return fail(DiagCode::bad_reference, what, "values of type " + place.type->user_name() + " have no address");
   const std::int64_t shape[] = {1};
   ir::Value* memory = builder_.local(types::array(place.type, 1), shape);

@@ -4,6 +4,7 @@
 #include "sema/lowering.h"
 #include "sema/tiles.h"
 #include "syntax/print.h"
+#include "types/fabric_type.h"
 
 namespace weft::sema {
 
@@ -79,6 +80,10 @@ Entity FunctionLowering::type_attribute(const builtins::Pattern& pattern, const 
   if (type && expr.name == "length" && type->is_composite()) return Entity::of(builder_.i32(type->component_count()));
   if (type && expr.name == "ndim" && (type->is_array() || type->is_indexed_array()))
     return Entity::of(builder_.i32(type->rank()));
+  if (const FabricType* fabric = type ? fabric_type(type) : nullptr) {
+    if (expr.name == "ndim") return Entity::of(builder_.i32(fabric->rank));
+    if (expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(fabric->element));
+  }
   return no_attribute("the type " + builtins::to_string(pattern), expr);
 }
 
@@ -110,12 +115,18 @@ Entity FunctionLowering::value_attribute(Entity object, const AttributeExpr& exp
       return Entity::of(builder_.op(ir::OpCode::data_ptr, operands)->result());
     }
   }
+  if (const FabricType* fabric = fabric_type(type)) {
+    if (expr.name == "shape") return Entity::of_tuple({Entity::of(fabric_size(object.value))});
+    if (expr.name == "size") return Entity::of(fabric_size(object.value));
+    if (expr.name == "ndim") return Entity::of(builder_.i32(fabric->rank));
+    if (expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(fabric->element));
+  }
   if (type->is_composite() && expr.name == "dtype")
     return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type->element()));
   if (type->is_composite() && expr.name == "length") return Entity::of(builder_.i32(type->component_count()));
   if (type->is_scalar() && expr.name == "dtype") return Entity::of_symbol(Entity::Kind::type, Symbol::of_type(type));
   std::string cure;
-  if (type->is_struct() && !type->is_indexed_array() && !tile_type(type)) {
+  if (type->is_struct() && !type->is_indexed_array() && !tile_type(type) && !fabric_type(type)) {
     for (const Field& f : type->fields())
       if (library() || !is_private(type, f)) cure += (cure.empty() ? "its fields are " : ", ") + std::string(f.name);
     if (type->field_index(expr.name) >= 0)

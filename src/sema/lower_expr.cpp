@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "sema/lowering.h"
+#include "types/fabric_type.h"
 
 namespace weft::sema {
 
@@ -194,6 +195,10 @@ ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
   builder_.set_loc(at_node.loc);
   if (type->is_int() || type->is_float()) return fold(ir::OpCode::ne, value, function_.zero(type));
   if (type->is_indexed_array()) value = indexed_field(value, 0);
+  if (const FabricType* fabric = fabric_type(type)) {  // one that is there has a table, if only of its end
+    ir::Value* buckets = fabric->indexed ? indexed_field(value, 0) : value;
+    return builder_.unary(ir::OpCode::nonnull, indexed_field(buckets, 1));
+  }
   if (type->is_array() || type->is_indexed_array()) return builder_.unary(ir::OpCode::nonnull, value);
   const bool tells = type->is_struct() && std::ranges::any_of(type->fields(), [](const Field& field) {
                        return field.name == "result" && field.type->is_bool();

@@ -2,6 +2,7 @@
 // flags. Every variable that the body assigns is carried. Loops are unrolled here only where the program can see it: a
 // wp.static inside, or a loop variable needed as a constant; all other unrolling is a pass.
 #include "sema/lowering.h"
+#include "types/fabric_type.h"
 #include "types/tile_type.h"
 
 namespace weft::sema {
@@ -19,8 +20,8 @@ std::vector<int> FunctionLowering::carried_variables(const LoopInfo& info, const
     int variable = find_variable(assigned.name);
     if (variable < 0) continue;
     const Entity& value = variables_[std::size_t(variable)].value;
-    bool refers =
-        value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array() || tile_type(value.type()));
+    bool refers = value.is_value() && (value.type()->is_array() || value.type()->is_indexed_array() ||
+                                       tile_type(value.type()) || fabric_type(value.type()));
     if (assigned.whole || (value.is_value() && !refers)) add(variable);
   }
   for (const auto& [name, variable] : adjoint_variables_)  // wp.adjoint[x] is no name that the scan sees
@@ -258,7 +259,25 @@ void FunctionLowering::lower_counted(const ForStmt& stmt, const LoopInfo& info, 
     assign_variable(*stmt.target, stmt.target->as<NameExpr>().name, Entity::of(counter));
     lower_block(stmt.body);
   };
-  finish_counted(stmt, info, count(counting), stmt.else_body);
+  const Loop loop = count(counting);
+  settle_counter(stmt, counting, loop);
+  finish_counted(stmt, info, loop, stmt.else_body);
+}
+
+void FunctionLowering::settle_counter(const ForStmt& stmt, const Counting& counting, const Loop& loop) {
+  const ir::Value *lo = counting.lo, *hi = counting.hi, *step = counting.step;
+  if ((counting.exits & (kExitBreak | kExitReturn)) || !lo->is_constant() || !hi->is_constant() || !step->is_constant())
+    return;
+  const std::int64_t trips = trip_count(counting.lo, counting.hi, counting.step)->as_int();
+  const int variable = find_variable(stmt.target->as<NameExpr>().name);
+  if (trips < 1 || variable < 0) return;
+  const ir::Region* body = loop.op->regions[0];
+  for (std::size_t i = 0; i < loop.carried.size(); ++i) {
+    if (loop.carried[i] != variable) continue;
+    ir::Value* last = body->last->operands[i];
+    if (last == body->args[0]) last = function_.constant_int(lo->type, lo->as_int() + (trips - 1) * step->as_int());
+    if (last->is_constant()) set_variable(variable, Entity::of(last));
+  }
 }
 
 void FunctionLowering::finish_counted(const Stmt& stmt, const LoopInfo& info, const Loop& loop, Block else_body) {

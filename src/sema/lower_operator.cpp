@@ -3,6 +3,7 @@
 #include "sema/lowering.h"
 #include "sema/plain_number.h"
 #include "sema/tiles.h"
+#include "types/fabric_type.h"
 
 namespace weft::sema {
 
@@ -210,7 +211,8 @@ Entity FunctionLowering::compare(CompareOp op, Entity a, Entity b, const Node& a
                 "compare with each value");
   if (a.kind == Kind::none_literal || b.kind == Kind::none_literal) {  // x is None
     const Entity& other = a.kind == Kind::none_literal ? b : a;
-    if (equality && other.is_value() && (other.type()->is_array() || other.type()->is_indexed_array())) {
+    if (equality && other.is_value() &&
+        (other.type()->is_array() || other.type()->is_indexed_array() || fabric_type(other.type()))) {
       ir::Value* there = truth(other, at_node);
       return Entity::of(negated ? there : fold(OpCode::bit_not, there));
     }

@@ -6,6 +6,7 @@
 
 #include "ir/infer.h"
 #include "sema/tiles.h"
+#include "types/fabric_type.h"
 
 namespace weft::sema {
 
@@ -90,7 +91,7 @@ Place FunctionLowering::place_of(const Expr& expr, Entity* instead) {
 
 bool FunctionLowering::attribute_step(Place& place, std::string_view name) {
   const Type* type = place.type;
-  if (type->is_struct() && !type->is_indexed_array() && !tile_type(type)) {
+  if (type->is_struct() && !type->is_indexed_array() && !tile_type(type) && !fabric_type(type)) {
     int field = type->field_index(name);
     if (field < 0 || hidden_field(type, field)) return false;
     place.path.push_back(field_step(field));
@@ -139,6 +140,7 @@ ir::Value* FunctionLowering::index_value(const Expr& expr, bool or_array) {
 Place FunctionLowering::subscript_place(Place base, const SubscriptExpr& expr) {
   if (base.type->is_array()) return array_place(std::move(base), expr);
   if (base.type->is_indexed_array()) return indexed_place(read_place(base).value, expr);
+  if (fabric_type(base.type)) return fabric_place(read_place(base).value, expr);
   if (tile_type(base.type)) return Tiles(*this, expr).place(read_place(base).value, expr);
   if (base.type->is_composite()) return component_place(std::move(base), expr);
   if (const Type* scalar = empty_vector_scalar(base.type)) return empty_place(scalar, expr);

@@ -5,6 +5,7 @@
 #include "sema/lowering.h"
 #include "sema/printf_text.h"
 #include "sema/tiles.h"
+#include "types/fabric_type.h"
 
 namespace weft::sema {
 
@@ -207,11 +208,13 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
       std::find_if(args.begin(), args.end(), [](const Argument& a) { return a.keyword == "arr" || a.keyword == "a"; });
   if (named != args.end()) std::rotate(args.begin(), named, named + 1);  // the array decides what else there is
   if (args.empty() || !args[0].entity.is_value() ||
-      !(args[0].entity.type()->is_array() || args[0].entity.type()->is_indexed_array()))
+      !(args[0].entity.type()->is_array() || args[0].entity.type()->is_indexed_array() ||
+        fabric_type(args[0].entity.type())))
     return fail(DiagCode::bad_call, at_node,
                 std::string(name) + "() takes an array first, got (" + describe(args) + ")");
   ir::Value* array = args[0].entity.value;
-  std::size_t rank = array->type->rank();
+  const FabricType* fabric = fabric_type(array->type);
+  std::size_t rank = fabric ? fabric->rank : array->type->rank();
   // (arr, i, j…, value): one index per dimension.
   std::vector<std::string_view> params = {"arr", "i", "j", "k", "l"};
   params.resize(1 + rank);
@@ -236,7 +239,7 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
       wrap = std::uint8_t(wrap | (1u << k));
     indices.push_back(index);
   }
-  const Type* element = array->type->element();
+  const Type* element = fabric ? fabric->element : array->type->element();
   if (!element->is_numeric() || element->scalar_kind() == ScalarKind::boolean ||
       (kind->integers_only && element->scalar_kind() >= ScalarKind::f16))
     return fail(DiagCode::bad_call, at_node, std::string(name) + "() does not work on " + array->type->user_name());
@@ -252,6 +255,13 @@ Entity FunctionLowering::special_atomic(std::string_view name, std::vector<Argum
     if (!data_indices(array, indices, at_node)) return Entity::failed();
     array = indexed_field(array, 0);
     wrap = std::uint8_t((1u << rank) - 1);
+  }
+  if (fabric) {
+    const auto found = bucket_place(array, indices[0], at_node);
+    if (!found) return Entity::failed();
+    array = found->row;
+    indices = {found->index ? found->index : indices[1]};
+    wrap = found->index ? 0 : std::uint8_t(wrap >> 1);
   }
   if (name == "atomic_sub") operands[0] = fold(OpCode::neg, operands[0]);
   ir::Value* value = is_cas ? operands[1] : operands[0];
@@ -281,6 +291,7 @@ Entity FunctionLowering::special_len(const std::vector<Argument>& args, const No
     const Type* type = e.type();
     builder_.set_loc(at_node.loc);
     if (type->is_array() || type->is_indexed_array()) return Entity::of(extent_of(e.value, 0));
+    if (fabric_type(type)) return Entity::of(fabric_size(e.value));
     if (const TileType* tile = tile_type(type)) return Entity::of(builder_.i32(tile->shape[0]));
     if (type->is_composite()) return Entity::of(builder_.i32(type->rows()));
     if (empty_vector_scalar(type)) return Entity::of(builder_.i32(0));

@@ -257,6 +257,9 @@ class FunctionLowering {
   Loop count_to_end(const Counting& counting);
   Loop count_with_exit(const Counting& counting);
   Loop open_counted(const Counting& counting);
+  /// Behind a loop that runs to its end a known number of times, its variable is a constant; so is one that an inner loop
+  /// left as a constant.
+  void settle_counter(const syntax::ForStmt& stmt, const Counting& counting, const Loop& loop);
   /// The `else` of what count() made.
   void finish_counted(const syntax::Stmt& stmt, const LoopInfo& info, const Loop& loop, syntax::Block else_body);
   /// The parts of a `while`: the operation with what it carries; a condition that needs no more than the test region,
@@ -331,6 +334,16 @@ class FunctionLowering {
   // indexed arrays (lower_indexed.cpp)
   Place gathered_place(ir::Value* array, std::span<const Subscript> subscripts, const syntax::SubscriptExpr& expr);
   Place indexed_place(ir::Value* indexed, const syntax::SubscriptExpr& expr);
+  /// An element of an array over buckets, or one of its arrays.
+  Place fabric_place(ir::Value* fabric, const syntax::SubscriptExpr& expr);
+  /// The bucket that holds an element, as an array, and the element's number there; of an array of arrays the array itself.
+  struct BucketPlace {
+    ir::Value* row;
+    ir::Value* index;  // null: an array of arrays
+  };
+  std::optional<BucketPlace> bucket_place(ir::Value* fabric, ir::Value* index, const syntax::Node& at);
+  ir::Value* fabric_size(ir::Value* fabric);
+  ir::Value* array_at(ir::Value* address, ir::Value* count, const Type* element);
   /// The indices of an element of an indexed array's data; every one of them may be negative.
   bool data_indices(ir::Value* indexed, std::vector<ir::Value*>& indices, const syntax::Node& at);
   ir::Value* data_index(ir::Value* index_array, ir::Value* index, const syntax::Node& at);

@@ -73,6 +73,8 @@ struct Variables {
       case Pattern::Kind::library_struct: return library_struct(pattern.variable) != nullptr;
       case Pattern::Kind::any:
       case Pattern::Kind::indexed_array:
+      case Pattern::Kind::fabric_array:
+      case Pattern::Kind::indexed_fabric_array:
       case Pattern::Kind::tile:
       case Pattern::Kind::tuple:
       case Pattern::Kind::callable: return false;

@@ -252,6 +252,58 @@ WEIGHTS = (2, 3, 5)
 WITH_SUMS = True
 
 
+@wp.kernel
+def static_behind_loops(out: wp.array(dtype=int)):
+    for i in range(3):
+        for i in range(2):
+            out[0] += 1
+        out[1] += wp.static(WEIGHTS[i])
+    out[2] = wp.static(WEIGHTS[i])
+    for k in range(5, 0, -2):
+        for k in range(40):
+            out[3] += k
+        out[4] += wp.static(k)
+    for n in range(100):
+        if n == 3:
+            continue
+        out[5] += 1
+    out[6] = wp.static(n + 1)
+
+
+def test_static_of_a_variable_that_a_loop_left(device: wp.Device) -> None:
+    out = wp.zeros(7, dtype=int)
+    wp.launch(static_behind_loops, dim=1, inputs=[out])
+    assert out.numpy().tolist() == [6, 3 * WEIGHTS[1], WEIGHTS[1], 3 * 780, 3 * 39, 99, 100]
+
+
+def test_static_of_a_variable_that_nobody_knows_behind_its_loop() -> None:
+    @wp.kernel
+    def counted_at_run_time(out: wp.array(dtype=int), n: int):
+        for i in range(3):
+            for i in range(n):
+                out[0] += 1
+            out[1] += wp.static(i)
+
+    @wp.kernel
+    def left_early(out: wp.array(dtype=int), n: int):
+        for i in range(3):
+            if i == n:
+                break
+        out[1] = wp.static(i)
+
+    @wp.kernel
+    def perhaps(out: wp.array(dtype=int), n: int):
+        for i in range(3):
+            if n > 1:
+                for i in range(2):
+                    out[0] += 1
+            out[1] += wp.static(i)
+
+    for kernel in (counted_at_run_time, left_early, perhaps):
+        with pytest.raises(Exception, match="static"):
+            wp.launch(kernel, dim=1, inputs=[wp.zeros(2, dtype=int), 2])
+
+
 def test_static_in_loops(device: wp.Device) -> None:
     """Loops that only contain one stay loops; what a loop assigns, seen by a comprehension or not, is each turn's own."""
 

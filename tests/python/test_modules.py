@@ -6,6 +6,7 @@ import gc
 import linecache
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -426,3 +427,27 @@ def test_code_of_a_module_is_one_object_for_a_device_and_block_size():
     assert module.load(device, block_dim=64) is not loaded and len(module.execs) == 2
     module.unload()
     assert not module.execs
+    wp.force_load(device, modules=[module])
+    assert list(module.execs) == [(device.context, module.options["block_dim"])]
+    wp.load_module(module, device, block_dim=32)
+    assert (device.context, 32) in module.execs
+
+
+@pytest.mark.parametrize("launch", [wp.launch, wp.launch_tiled])
+def test_an_error_that_is_kept_does_not_keep_its_kernel(launch):
+    """Notebooks keep the last error, and redefine what failed."""
+
+    @wp.kernel
+    def wrong(x: wp.array(dtype=float)):
+        x[0] = wp.vec3(1.0, 2.0, 3.0)
+
+    gone, holder, kept = weakref.ref(wrong), [wrong], None
+    del wrong
+    x = wp.zeros(1, dtype=float, device="cpu")
+    try:
+        launch(holder[0], dim=1, inputs=[x], device="cpu", block_dim=1)
+    except Exception as error:
+        kept = error
+    holder.clear()
+    gc.collect()
+    assert kept is not None and gone() is None

@@ -190,7 +190,7 @@ class Engine(FolderCase):
     """
     ENGINE = """
         import warp as wp
-        good, tiled = wp.Kernel("good"), wp.Kernel("tiled", "there is no 'fabricarray' in 'wp'")
+        good, tiled = wp.Kernel("good"), wp.Kernel("tiled", "there is no 'render' in 'wp'")
         bad = wp.Kernel("bad", "no such name")
     """
     TESTS = """
@@ -199,8 +199,8 @@ class Engine(FolderCase):
         class Made(unittest.TestCase):
             def test_plain(self): wp.kept = wp.Kernel("made")
             def test_more(self): pass
-            def test_fabric(self): raise AttributeError("f.py:1:2: error: there is no 'fabricarray' in 'wp'")
-            def test_fabric_again(self): raise AttributeError("f.py:3:4: error: there is no 'fabricarray' in 'wp'")
+            def test_render(self): raise AttributeError("f.py:1:2: error: there is no 'render' in 'wp'")
+            def test_render_again(self): raise AttributeError("f.py:3:4: error: there is no 'render' in 'wp'")
     """
 
     def test_what_needs_a_later_version_is_told_from_failures(self):

@@ -3,8 +3,7 @@ file does not stop its other tests. Runs before them (wheel_tests.py); what the 
 
 - Modules that are not here yet are empty: a name with a capital that is asked of one is a struct of one number, any
   other one can be handed around and nothing else.
-- Fabric arrays can be named in annotations and derived from, not made; the type of vectors without components can be
-  named, not used.
+- The type of vectors without components can be named, not used.
 - Internals that a file imports at its top can be imported, whole modules of them, too; using one raises UsesInternals.
 - Two conversions of bfloat16 with NumPy, internals by which the tests write down what they expect.
 """
@@ -72,24 +71,6 @@ class EmptyModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = stand_in
 
 
-def fabric_arrays(wp):
-    """Classes for the annotations."""
-
-    def made(name):
-        class Named(wp.array):
-            def __init__(self, data=None, *args, dtype=None, ndim=1, **kwargs):
-                if data is not None or args or kwargs:
-                    raise AttributeError(f"module 'warp' has no attribute '{name}'")
-                super().__init__(dtype=dtype, ndim=ndim)
-
-        Named.__name__ = Named.__qualname__ = name
-        return Named
-
-    for name in ("fabricarray", "indexedfabricarray", "fabricarrayarray", "indexedfabricarrayarray"):
-        if not hasattr(wp, name):
-            setattr(wp, name, made(name))
-
-
 def empty_vectors(types):
     """wp.types.vector(0, float), which some files have at their top."""
     make = types.vector
@@ -127,6 +108,12 @@ def vendor_libraries(context):
         type(core).wp_is_mathdx_enabled = staticmethod(lambda: False)
 
 
+def captured_allocations(context):
+    """The helpers of the tests ask on which devices memory may be allocated while work is captured."""
+    if not hasattr(context, "_is_graph_capture_allocation_supported"):
+        context._is_graph_capture_allocation_supported = lambda device: device.is_cpu or device.is_mempool_supported
+
+
 def internals(module_name):
     """Sets what the tested file imports from internal modules and the package does not have."""
     spec = importlib.util.find_spec(module_name)
@@ -159,11 +146,12 @@ def supply():
 
     sys.meta_path.append(EmptyModules())
     if hasattr(wp, "array"):
-        fabric_arrays(wp)
         empty_vectors(sys.modules["warp.types"])
         bfloat16_bits(sys.modules["warp._src.types"])
         wp.init()
-        vendor_libraries(importlib.import_module("warp._src.context"))
+        context = importlib.import_module("warp._src.context")
+        vendor_libraries(context)
+        captured_allocations(context)
     if not hasattr(wp, "examples"):
         wp.examples = examples(tested_module)  # noqa: F821 - recorder.py sets it
     internals(tested_module)  # noqa: F821 - recorder.py sets it

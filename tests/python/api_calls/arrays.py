@@ -155,6 +155,37 @@ def indexed_arithmetic() -> None:
     assert (some + some).list() == [24.0, 20.0] and (some * 2.0).list() == [24.0, 20.0]
 
 
+def _buckets(data: wp.array) -> wp.fabricarray:
+    attribute = {"type": (True, "f4", 1, 0, ""), "access": 2, "pointers": [data.ptr, data.ptr + 8], "counts": [2, 2]}
+    return wp.fabricarray({"version": 1, "device": str(data.device), "attribs": {"p": attribute}, "owner": data}, "p")
+
+
+@calls("fabricarray", "fabricarrayarray", "indexedfabricarray", "indexedfabricarrayarray")
+@members("fabricarray", "__len__", "__getitem__", "contiguous", "numpy", "list", "assign", "zero_", "fill_", "to", "__ctype__")
+@members("fabricarray", "vars", "__add__", "__mul__")
+@members("indexedfabricarray", "__len__", "contiguous", "numpy", "list", "assign", "zero_", "fill_", "to", "__ctype__", "vars")
+@members("indexedfabricarray", "__add__", "__mul__")
+def over_buckets() -> None:
+    data = wp.array([10.0, 11.0, 12.0, 13.0], dtype=float)
+    whole = _buckets(data)
+    some = whole[wp.array([3, 1], dtype=wp.int32)]
+    assert len(whole) == 4 and len(some) == 2 and some.list() == [13.0, 11.0]
+    assert (some + some).list() == [26.0, 22.0] and (some * 2.0).list() == [26.0, 22.0]
+    assert (whole + whole).list() == (whole * 2.0).list() == [20.0, 22.0, 24.0, 26.0]
+    some.assign(np.array([1.0, 2.0], np.float32))
+    assert data.list() == [10.0, 2.0, 12.0, 1.0] == whole.list() == whole.contiguous().list()
+    some.fill_(5.0)
+    some.zero_()
+    assert data.list() == [10.0, 0.0, 12.0, 0.0]
+    whole.assign([1.0, 2.0, 3.0, 4.0])
+    assert whole.numpy().tolist() == [1.0, 2.0, 3.0, 4.0] and some.contiguous().numpy().tolist() == some.numpy().tolist()
+    whole.fill_(5.0)
+    whole.zero_()
+    for one in (whole, some):
+        assert one.to(data.device) is one and one.__ctype__() is not None and isinstance(one.vars, dict)
+    assert wp.fabricarrayarray(dtype=float).ndim == wp.indexedfabricarrayarray(dtype=float).ndim == 2
+
+
 @calls("fixedarray")
 def fixed() -> None:
     kind = wp.fixedarray(shape=(2, 3), dtype=float)

@@ -69,6 +69,8 @@ class _Argument:
     """An input: an array with its shape, or a value that every element gets."""
 
     def __init__(self, value: Any) -> None:
+        if hasattr(value, "_wp_fabric_"):
+            value = value.contiguous()
         self.value = value
         self.shape: tuple[int, ...] | None = None
         self.foreign = False  # another library's, which may lie elsewhere
@@ -306,6 +308,10 @@ def _operand(value: Any, other: Any) -> Any:
 
 def operate(name: str, a: Any, b: Any, out: Any = None) -> Any:
     """An operator on an array and another operand; NotImplemented where the other one is nothing that maps."""
+    if hasattr(out, "_wp_fabric_"):  # a += b
+        out.assign(operate(name, a, b))
+        return out
+    a, b = (one.contiguous() if hasattr(one, "_wp_fabric_") else one for one in (a, b))
     first = isinstance(a, (array, indexedarray))
     other = b if first else a
     if isinstance(other, (str, bytes, list, tuple, dict, set, type(None))):

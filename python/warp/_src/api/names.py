@@ -82,6 +82,12 @@ loaded = [n for n in globals() if not n.startswith("_") and n != "annotations"]
 _LATE = {
     "warp._src.algorithms.elementwise": ("map",),
     "warp._src.algorithms.matmul": ("adj_batched_matmul", "adj_matmul", "batched_matmul", "matmul"),
+    "warp._src.arrays.fabric_array": (
+        "fabricarray",
+        "fabricarrayarray",
+        "indexedfabricarray",
+        "indexedfabricarrayarray",
+    ),
     "warp._src.arrays.fixed_array": ("fixedarray",),
     "warp._src.devices.allocators": (
         "CudaManagedAllocator",

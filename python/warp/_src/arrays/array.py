@@ -197,7 +197,7 @@ class array(ArrayExchange, InUnions):
             if handle is None:
                 handle = data._element
         else:
-            if getattr(data, "_wp_indexed_", False):
+            if getattr(data, "_wp_indexed_", False) or hasattr(data, "_wp_fabric_"):
                 data = data.contiguous()
                 self._init_data(data, dtype, shape, False)
                 return

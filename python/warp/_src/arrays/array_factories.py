@@ -180,7 +180,7 @@ def _filled(made: array, value: Any) -> array:
 
 
 def _like(src: Any, zero: bool, device: Any, requires_grad: bool | None, pinned: Any, retain_grad: bool) -> array:
-    if not isinstance(src, (array, indexedarray)):
+    if not isinstance(src, (array, indexedarray)) and not hasattr(src, "_wp_fabric_"):
         raise TypeError(f"expected a wp.array, got {type(src).__name__}")
     place = place_of(device if device is not None or pinned else src.device, pinned)
     if requires_grad is None:
@@ -263,7 +263,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
 def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0) -> None:
     """What `copy` does, gradients left as they are."""
     for one in (dest, src):
-        if not isinstance(one, (array, indexedarray)):
+        if not isinstance(one, (array, indexedarray)) and not hasattr(one, "_wp_fabric_"):
             raise ArrayTypeError(f"Copy source and destination must be arrays, not {type(one).__name__}")
     if dest.dtype is not src.dtype and element_handle(dest.dtype) != element_handle(src.dtype):
         raise RuntimeError(
@@ -271,12 +271,12 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
             f"dtype={src.dtype.__name__}"
         )
     whole = dest_offset == 0 and src_offset == 0 and count in (0, src.size)
-    if isinstance(dest, indexedarray):
+    if isinstance(dest, indexedarray) or hasattr(dest, "_wp_fabric_"):
         if not whole or dest.size != src.size:
-            raise RuntimeError("only a whole array can be copied to an indexedarray")
+            raise RuntimeError(f"only a whole array can be copied to an {type(dest).__name__}")
         dest.assign(src)
         return
-    if isinstance(src, indexedarray):
+    if isinstance(src, indexedarray) or hasattr(src, "_wp_fabric_"):
         src = src.contiguous()
     for name, number in (("Source offset", src_offset), ("Destination offset", dest_offset), ("Copy count", count)):
         if not hasattr(number, "__index__"):

@@ -15,7 +15,7 @@ import numpy as np
 from warp import _weft
 from warp._src.values.scalars import NUMPY_NAMES, ScalarBase, memory_dtype, scalar_class
 from warp._src.values.struct import numpy_dtype
-from warp._src.values.types import type_handle_or_none
+from warp._src.values.types import ARRAY_KINDS, type_handle_or_none
 
 array_class: Any = None
 """The class `array`, which is built on this; `api/wiring.py` sets it."""
@@ -40,7 +40,7 @@ class Layout:
             fields = handle.fields
             texture = handle.is_library and handle.name.startswith("Texture")  # its texels are kept like an array's memory
             self.holds_arrays = texture or any(
-                f.kind in ("array", "indexedarray") or (f.kind == "struct" and layout(f).holds_arrays)
+                f.kind in ARRAY_KINDS or (f.kind == "struct" and layout(f).holds_arrays)
                 for _, f, _ in fields
             )
             self.base = numpy_dtype(handle)

@@ -53,6 +53,8 @@ def field_arrays(value: Any) -> list[Any]:
             found.append(item)
         elif field.kind == "indexedarray":
             found.extend([] if item is None else [item.data, *item.indices])
+        elif field.kind in ("fabricarray", "indexedfabricarray"):
+            found.append(item)
         elif field.kind == "struct":
             found.extend(field_arrays(item))
     return found
@@ -95,13 +97,18 @@ def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
     return tuple(shape), items
 
 
+def _all_in(refs: Any) -> Iterator[Any]:
+    """What nested lists hold."""
+    if isinstance(refs, (list, tuple)):
+        for item in refs:
+            yield from _all_in(item)
+    else:
+        yield refs
+
+
 def arrays_in(refs: Any) -> Iterator[Any]:
     """The arrays in nested lists."""
-    if isinstance(refs, _weft.Array):
-        yield refs
-    elif isinstance(refs, (list, tuple)):
-        for item in refs:
-            yield from arrays_in(item)
+    return (item for item in _all_in(refs) if isinstance(item, _weft.Array))
 
 
 def arrays_of(one: Any) -> Iterator[Any]:
@@ -119,6 +126,7 @@ def arrays_of(one: Any) -> Iterator[Any]:
 def restore_arrays(value: Any, refs: dict[Any, Any]) -> None:
     """Puts the arrays that were written into a struct array in place of the bare addresses that were read back."""
     known = {(a.ptr, a.shape, a.strides): a for a in arrays_in(list(refs.values())) if a._valid}
+    fabrics = [one for one in _all_in(list(refs.values())) if hasattr(one, "_wp_fabric_")]
     for name, field, _ in value._wp_type_.fields:
         item = getattr(value, name, None)
         if field.kind == "struct":
@@ -128,3 +136,5 @@ def restore_arrays(value: Any, refs: dict[Any, Any]) -> None:
         elif field.kind == "indexedarray" and item is not None:
             parts = [p and known.get((p.ptr, p.shape, p.strides), p) for p in (item.data, *item.indices)]
             value.__dict__[name] = type(item)(parts[0], parts[1:])
+        elif field.kind in ("fabricarray", "indexedfabricarray") and item is not None:
+            value.__dict__[name] = next((one for one in fabrics if one._starts_at == item._starts_at and type(one) is type(item)), item)

@@ -292,21 +292,24 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
             raise RuntimeError(f"launch_tiled() needs the keyword argument '{name}'")
     if len(args) > 1:
         raise RuntimeError("launch_tiled() takes one positional argument, the kernel; give the others by keyword")
-    dim, block_dim = kwargs.pop("dim"), kwargs.pop("block_dim")
-    threads = 256 if block_dim is None or block_dim <= 0 else int(block_dim)
-    on_cpu = threads if config.enable_cpu_blocks and block_dim is not None and block_dim > 0 else 1
-    if dim.__class__ is int and on_cpu == 1 and not selection.find():
-        return launch(*args, dim=dim, block_dim=1, **kwargs)
-    extents = list(dim) if hasattr(dim, "__iter__") else [dim]
-    if not 1 <= len(extents) <= 3:
-        raise RuntimeError(f"launch_tiled() takes a dim of 1 to 3 extents, not {len(extents)}: the block is one more")
-    stream = kwargs.get("stream")
-    where = stream.device if stream is not None else _device_of(
-        kwargs.get("device"), kwargs.get("inputs") or (), kwargs.get("outputs") or ()
-    )  # fmt: skip
-    if where.is_cpu and on_cpu == 1:  # its one thread needs no extent: an index that a launch does not have is zero
-        return launch(*args, dim=extents, block_dim=1, **kwargs)
-    return launch(*args, dim=(*extents, threads), block_dim=threads, **kwargs)
+    try:
+        dim, block_dim = kwargs.pop("dim"), kwargs.pop("block_dim")
+        threads = 256 if block_dim is None or block_dim <= 0 else int(block_dim)
+        on_cpu = threads if config.enable_cpu_blocks and block_dim is not None and block_dim > 0 else 1
+        if dim.__class__ is int and on_cpu == 1 and not selection.find():
+            return launch(*args, dim=dim, block_dim=1, **kwargs)
+        extents = list(dim) if hasattr(dim, "__iter__") else [dim]
+        if not 1 <= len(extents) <= 3:
+            raise RuntimeError(f"launch_tiled() takes a dim of 1 to 3 extents, not {len(extents)}: the block is one more")
+        stream = kwargs.get("stream")
+        where = stream.device if stream is not None else _device_of(
+            kwargs.get("device"), kwargs.get("inputs") or (), kwargs.get("outputs") or ()
+        )  # fmt: skip
+        if where.is_cpu and on_cpu == 1:  # its one thread needs no extent: an index that a launch does not have is zero
+            return launch(*args, dim=extents, block_dim=1, **kwargs)
+        return launch(*args, dim=(*extents, threads), block_dim=threads, **kwargs)
+    finally:
+        del args, kwargs  # an error that somebody keeps is not to keep the kernel
 
 
 _weft.set_launch_hooks(rare=_launch_rare, cpu=CPU)

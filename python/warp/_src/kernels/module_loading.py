@@ -36,12 +36,15 @@ def _devices(device: Any) -> list[Device]:
     return [get_device(one) for one in (device if isinstance(device, (list, tuple)) else (device,))]
 
 
-def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Device]) -> None:
+def _load(modules: Sequence[Module], max_workers: int | None, devices: list[Device], block_dim: int | None = None) -> None:
     start = time.perf_counter()
     jobs = build_jobs(modules, [device.ordinal for device in devices])
     workers = config.load_module_max_workers if max_workers is None else max_workers
     run_all(jobs, min(len(jobs), workers if workers and workers > 0 else os.cpu_count() or 1))
     finish_kernels()
+    for module in modules:
+        for device in devices:
+            module.note_loaded(device, block_dim)
     if not logger.is_said(logger.LOG_DEBUG):
         return
     taken = (time.perf_counter() - start) * 1000.0
@@ -60,7 +63,7 @@ def force_load(
 ) -> None:
     """Compiles the kernels of these modules now, in parallel; of all modules if none are named."""
     chosen = _devices(device)
-    _load(list(modules) if modules is not None else list(_modules.values()), max_workers, chosen)
+    _load(list(modules) if modules is not None else list(_modules.values()), max_workers, chosen, block_dim)
 
 
 def finish_kernels() -> None:
@@ -96,7 +99,7 @@ def load_module(
         raise RuntimeError(
             f"Module '{name}' does not contain any Warp kernels, functions, or structs, or has not been imported yet."
         )
-    _load(found, max_workers, chosen)
+    _load(found, max_workers, chosen, block_dim)
 
 
 def _has_structs(name: str) -> bool:

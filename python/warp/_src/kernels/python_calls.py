@@ -69,7 +69,8 @@ class CallForm:
 def _is_array_of(value: Any, wanted: tuple) -> bool:
     """Whether a value is an array of this rank, and of this element type if the annotation has one."""
     given = _type_of(value)
-    if given is None or given.kind != ("indexedarray" if len(wanted) > 3 else "array") or value.ndim != wanted[2]:
+    kind = f"{wanted[3]}array" if len(wanted) > 3 else "array"
+    if given is None or given.kind != kind or value.ndim != wanted[2]:
         return False
     return wanted[1] is None or wanted[1][0] != "type" or given.element == wanted[1][1]
 

@@ -190,8 +190,11 @@ def array_annotation(value: object) -> tuple | None:
     """wp.array(dtype=…, ndim=…) or wp.indexedarray(…) used as an annotation or a name for one."""
     if isinstance(value, type):  # the class itself, in the text of an annotation
         named = "indexedarray" if hasattr(value, "_wp_indexed_") else value.__dict__.get("_wp_named_", "")
+        named = f"{value._wp_fabric_}array" if hasattr(value, "_wp_fabric_") else named
         name = "array" if value is array else named
         return ("builtin", name) if name else None
+    if hasattr(value, "_wp_fabric_"):
+        return None if value._valid else _fabric_annotation(value)
     indexed = getattr(value, "_wp_indexed_", False)
     if value.data is not None if indexed else not isinstance(value, array) or value._valid:
         return None
@@ -206,6 +209,16 @@ def array_annotation(value: object) -> tuple | None:
             value.__dict__["_answer"] = answer  # kernels share annotations, and ask for them again and again
         return answer
     return ("generic_array", element, value.ndim, *(("indexed",) if indexed else ()))
+
+
+def _fabric_annotation(value: Any) -> tuple:
+    sort = value._wp_fabric_
+    element = describe(value.dtype)
+    if value.ndim is typing.Any:
+        return ("generic_array", element, 0, sort)
+    if element is not None and element[0] == "type":
+        return ("type", _weft.type_fabric_array(element[1], value.ndim, sort == "indexedfabric"))
+    return ("generic_array", element, value.ndim, sort)
 
 
 class _MemberResolver:

@@ -39,6 +39,7 @@ array_class: Any = None
 indexed_class: Any = None
 """The classes `array` and `indexedarray`, which are built on structs. `api/wiring.py` sets the first, the other's module,
 which a program loads by naming it, the second."""
+fabric_at: Callable[[_weft.Type, int], Any]  # arrays over buckets; their module sets it, too
 
 
 def _array_at(element: _weft.Type, shape: tuple, strides: tuple, ptr: int, grad: int) -> Any:
@@ -168,6 +169,32 @@ class Field:
 
         return lambda: None, convert, read, lambda value: value
 
+    def _fabric(self) -> tuple[Callable, Callable, Callable, Callable]:
+        element, rank, kind = self.handle.element, self.handle.rank, self.handle.kind
+        assert element is not None
+        indexed = kind == "indexedfabricarray"
+        tables = self.handle.fields[0][1] if indexed else self.handle
+        starts_at = next(offset for name, _, offset in tables.fields if name == "starts")  # the array over buckets comes first
+
+        def convert(value: Any) -> Any:
+            if value is None:
+                return None
+            if f"{getattr(value, '_wp_fabric_', '')}array" != kind or not value._valid:
+                wanted = "a Warp indexed Fabric array" if indexed else "a Warp Fabric array"
+                raise TypeError(f"Struct field '{self.label}' expects {wanted}, got {type(value).__name__}")
+            if value._element != element:
+                raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {value._element.name}")
+            if value.ndim != rank:
+                expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
+                raise TypeError(f"{expected}, got {value.ndim} dimension(s)")
+            return value
+
+        def read(data: bytes, offset: int) -> Any:
+            address = _DESCRIPTOR.unpack_from(data, offset + starts_at)[0]
+            return fabric_at(self.handle, address) if address else None
+
+        return lambda: None, convert, read, lambda value: value
+
     def _wants(self, value: Any) -> str:
         given = "a single value" if is_number(value) and _GROUPS[self.handle.kind] == "composite" else "a value"
         return f"expects {self.handle.name} but got {given} of type {type(value).__name__}"
@@ -175,6 +202,7 @@ class Field:
 
 _GROUPS = {kind: "composite" for kind in ("vec", "mat", "quat", "transform")}
 _GROUPS |= {"scalar": "scalar", "struct": "struct", "array": "array", "indexedarray": "indexed"}
+_GROUPS |= {"fabricarray": "fabric", "indexedfabricarray": "fabric"}
 
 
 def numpy_dtype(handle: _weft.Type) -> np.dtype:
@@ -185,7 +213,7 @@ def numpy_dtype(handle: _weft.Type) -> np.dtype:
         return _DESCRIPTOR_DTYPE
     if group == "indexed":
         return np.dtype([("data", _DESCRIPTOR_DTYPE), ("indices", _DESCRIPTOR_DTYPE, (handle.rank,))])
-    if group == "struct":
+    if group in ("struct", "fabric"):
         names, types, offsets = zip(*handle.fields) if handle.fields else ((), (), ())
         formats = [numpy_dtype(field) for field in types]
         layout = {"names": list(names), "formats": formats, "offsets": list(offsets), "itemsize": handle.size}
@@ -305,7 +333,10 @@ class StructInstance:
         other = self.__copy__()
         for name, field in self._wp_fields_.items():
             value = self.__dict__[name]
-            if field.handle.kind == "struct" or (field.handle.kind in ("array", "indexedarray") and value is not None):
+            if field.handle.kind == "struct" or (field.handle.kind in wt.ARRAY_KINDS and value is not None):
+                if hasattr(value, "_wp_fabric_") and not value._stays_on(device):
+                    what = "Warp indexed Fabric array" if hasattr(value, "fa") else "Warp Fabric array"
+                    raise ValueError(f"Cannot move struct field '{name}' containing a {what} to {device}: it keeps no memory of its own")
                 other.__dict__[name] = value.to(device)
         return other
 

@@ -47,7 +47,7 @@ def structure_of(handle: Any) -> Any:
         members = [("data", ArrayDescriptor), ("indices", ArrayDescriptor * handle.rank)]
         made = _made[handle] = type(f"IndexedDescriptor{handle.rank}d", (ctypes.Structure,), {"_fields_": members})
         return made
-    if handle.kind != "struct":
+    if handle.kind not in ("struct", "fabricarray", "indexedfabricarray"):
         cls: Any = wt.class_of(handle)
         return cls._type_ if handle.kind == "scalar" else cls
     fields: list[tuple[str, Any]] = []

@@ -97,6 +97,10 @@ def type_handle_or_none(x: Any) -> _weft.Type | None:
     if getattr(x, "_wp_indexed_", False) and not isinstance(x, type) and x.data is None:
         element = type_handle_or_none(x.dtype)
         return _weft.type_indexed_array(element, x.ndim) if element is not None else None
+    if hasattr(x, "_wp_fabric_") and not isinstance(x, type) and not x._valid:
+        element = type_handle_or_none(x.dtype)
+        indexed = x._wp_fabric_ == "indexedfabric"
+        return _weft.type_fabric_array(element, x.ndim, indexed) if element is not None and x.ndim is not Any else None
     return None
 
 
@@ -236,6 +240,10 @@ def type_typestr(dtype: Any) -> str:
     return np.dtype(warp_type_to_np_dtype[scalar]).str
 
 
+_ARRAY_CODES = {"array": "a", "indexedarray": "ia", "fabricarray": "fa", "indexedfabricarray": "ifa"}
+ARRAY_KINDS = tuple(_ARRAY_CODES)
+
+
 def get_type_code(arg_type: Any) -> str:
     """A short text for an annotation, another one for each type: 'f4', 'v3f4', 'm33f8', 'qf4', 'a2i4'; '?' for `Any`."""
     if arg_type is Any or arg_type is Ellipsis:
@@ -245,7 +253,8 @@ def get_type_code(arg_type: Any) -> str:
     if get_origin(arg_type) is tuple:
         parts = get_args(arg_type)
         return f"tpl{len(parts)}{''.join(map(get_type_code, parts))}"
-    prefix = "ia" if getattr(arg_type, "_wp_indexed_", False) else "a" if isinstance(arg_type, _weft.Array) else ""
+    sort = "indexed" if getattr(arg_type, "_wp_indexed_", False) else getattr(arg_type, "_wp_fabric_", "")
+    prefix = _ARRAY_CODES[f"{sort}array"] if sort else "a" if isinstance(arg_type, _weft.Array) else ""
     if prefix and not isinstance(arg_type, type):
         return f"{prefix}{arg_type.ndim}{get_type_code(arg_type.dtype)}"
     handle = type_handle_or_none(arg_type)
@@ -256,8 +265,8 @@ def get_type_code(arg_type: Any) -> str:
 
 def _code(handle: _weft.Type) -> str:
     kind = handle.kind
-    if kind in ("array", "indexedarray"):
-        return f"{'a' if kind == 'array' else 'ia'}{handle.rank}{_code(handle.element)}"  # type: ignore[arg-type]
+    if kind in ARRAY_KINDS:
+        return f"{_ARRAY_CODES[kind]}{handle.rank}{_code(handle.element)}"  # type: ignore[arg-type]
     if kind == "struct":
         from zlib import crc32  # start-up does without
 
