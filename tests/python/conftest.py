@@ -44,6 +44,7 @@ ONE_RUN = {
     "test_source_key": "about keys of sources",
     "test_sources": "programs of their own",
     "test_exact_sums_machine": "programs of their own",
+    "test_geometry_machine": "programs of their own",
     "test_tile_machine": "programs of their own",
     "test_tile_programs": "programs of their own",
     "test_volume_machine": "programs of their own",
