@@ -2,8 +2,11 @@
 // an exception becomes an error of XLA's with the last lines of its traceback.
 #include "bind/xla_calls.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -138,8 +141,17 @@ struct Function {
 
 /// By the bytes of their records. Never freed: programs may call while the process ends. The GIL, or its stand-in, guards
 /// it.
-std::unordered_map<std::string, std::shared_ptr<const Function>>& functions() {
-  static auto* table = new std::unordered_map<std::string, std::shared_ptr<const Function>>;
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {  // records begin with their digest
+    std::size_t first = 0;
+    std::memcpy(&first, text.data(), std::min(text.size(), sizeof first));
+    return first;
+  }
+};
+using Functions = std::unordered_map<std::string, std::shared_ptr<const Function>, TextHash, std::equal_to<>>;
+Functions& functions() {
+  static auto* table = new Functions;
   return *table;
 }
 nb::ft_mutex functions_mutex;
@@ -147,7 +159,7 @@ nb::ft_mutex functions_mutex;
 /// The function of a record; null if there is none. It may be registered anew while it runs.
 std::shared_ptr<const Function> function_of(std::string_view record) {
   const nb::ft_lock_guard lock(functions_mutex);
-  const auto found = functions().find(std::string(record));
+  const auto found = functions().find(record);
   return found == functions().end() ? nullptr : found->second;
 }
 

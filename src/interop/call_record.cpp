@@ -165,7 +165,7 @@ std::optional<CallRecord> CallRecord::decode(std::string_view bytes) {
   return out;
 }
 
-CallTable& CallTable::shared() {
+WEFT_HOT CallTable& CallTable::shared() {
   static auto* table = new CallTable;  // programs of XLA may call while the process ends
   return *table;
 }

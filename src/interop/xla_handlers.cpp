@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "cuda/system.h"
 #include "driver/gpu_launch.h"
@@ -77,7 +78,8 @@ class Call {
     check_counts();
     const std::size_t count = record_.params.size();
     if (count > kFew) many_.resize(count);
-    params_ = count > kFew ? many_.data() : few_;
+    params_ = count > kFew ? many_.data() : few_.params;
+    if (count <= kFew) std::uninitialized_default_construct_n(few_.params, count);
     samples_ = 1;
     std::fill_n(extents_, kMaxBatchRank, 1);
     for (std::size_t i = 0; i < count; ++i) read(record_.params[i], params_[i]);
@@ -349,7 +351,10 @@ class Call {
   Memory memory_;
   std::int64_t extents_[kMaxBatchRank];
   std::int64_t samples_ = 1;
-  Param few_[kFew];
+  union Room {  // begun as far as there are parameters: each line of memory that a call touches counts
+    Room() {}
+    Param params[kFew];
+  } few_;
   std::vector<Param> many_;
   Param* params_ = nullptr;
   std::uint64_t stack_[256];
@@ -415,7 +420,7 @@ WEFT_HOT xla::Error* run_call(xla::CallFrame* frame, bool on_cuda, std::uint32_t
 
 }  // namespace
 
-xla::Error* launch_on_host(xla::CallFrame* frame) noexcept { return run_call(frame, false, 0); }
+WEFT_HOT xla::Error* launch_on_host(xla::CallFrame* frame) noexcept { return run_call(frame, false, 0); }
 xla::Error* launch_on_cuda(xla::CallFrame* frame) noexcept {
   return run_call(frame, true, xla::kCommandBufferCompatible);
 }

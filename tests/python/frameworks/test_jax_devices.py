@@ -86,19 +86,27 @@ def test_functions_on_eight_devices():
 
 
 def test_threads_call_at_once():
+    """Eight threads on eight devices, jitted and not; a minute of it with WEFT_STRESS."""
     run(
         """
-        import threading
-        wrong = []
+        import os, threading, time
+        seconds = 60 if os.environ.get("WEFT_STRESS") else 1.5
+        wrong, turns = [], [0] * 8
         def work(k):
-            x = jnp.arange(100.0) + k
-            g = jax.jit(lambda x: f(x, jnp.full(1, 3.0))[0])
-            for _ in range(200):
-                if not (g(x) == 3 * x * x).all():
-                    wrong.append(k)
+            try:
+                x = jax.device_put(jnp.arange(100.0) + k, jax.devices()[k])
+                three = jax.device_put(jnp.full(1, 3.0), jax.devices()[k])
+                g = jax.jit(lambda x, s: f(x, s)[0])
+                end = time.monotonic() + seconds
+                while time.monotonic() < end or turns[k] < 100:
+                    if not (g(x, three) == 3 * x * x).all() or not (f(x, three)[0] == 3 * x * x).all():
+                        wrong.append(k)
+                    turns[k] += 1
+            except BaseException as e:
+                wrong.append((k, repr(e)))
         threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
         [t.start() for t in threads]; [t.join() for t in threads]
-        assert not wrong
+        assert not wrong and min(turns) >= 100, (wrong[:3], turns)
         """
     )
 

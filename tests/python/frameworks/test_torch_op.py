@@ -136,6 +136,8 @@ def test_second_derivatives_are_refused(sine, device):
     (g,) = torch.autograd.grad(sine(x, 1.0)[0].sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="second derivatives of the kernel 'scaled_sine'"):
         g.sum().backward()
+    with pytest.raises(RuntimeError, match="second derivatives of the kernel 'scaled_sine'"):
+        torch.autograd.gradgradcheck(lambda t: sine(t, 1.0)[0], x)
 
 
 def test_changes_in_place_are_noticed(sine, device):
