@@ -140,6 +140,7 @@ void Reverser::reverse_if(const Op& op) {
   }
   Op* choice = b_.if_op(map(op.operand(0)), types);
   Region* outer = b_.region();
+  std::vector<bool> changed(outside.size(), false);
   for (std::size_t side = 0; side < 2; ++side) {
     const Region& from = *op.regions[side];
     // Both sides begin with what had come back so far. What the other side has made of it lies in that
@@ -155,11 +156,15 @@ void Reverser::reverse_if(const Op& op) {
     reverse(from);
     // Every value from outside, also those that this side never used: the results of an `if` are the same for both.
     std::vector<Value*> after;
-    for (const Value* value : outside) after.push_back(adjoint_or_zero(value));
+    for (std::size_t k = 0; k < outside.size(); ++k) {
+      after.push_back(adjoint_or_zero(outside[k]));
+      changed[k] = changed[k] || after[k] != before[k];
+    }
     b_.yield(after);
   }
   b_.set_place(outer);
-  for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], choice->result(k));
+  // What neither side added to is what it was: zeros above all, to which nothing has to be added.
+  for (std::size_t k = 0; k < outside.size(); ++k) set(outside[k], changed[k] ? choice->result(k) : before[k]);
 }
 
 ir::Function* Functions::adjoint_of(const ir::Function& function) {

@@ -8,6 +8,21 @@ using ir::Op;
 using ir::OpCode;
 using ir::Value;
 
+namespace {
+
+/// Whether nothing was added to a component yet: others were inserted into zeros.
+bool is_unset(const Value* whole, std::span<const ir::PathStep> path) {
+  while (!whole->is_zero()) {
+    if (whole->kind != ir::ValueKind::result || whole->op->code != OpCode::insert) return false;
+    const ir::PathStep &set = whole->op->path[0], &asked = path[0];
+    if (set.dynamic || asked.dynamic || set == asked) return false;
+    whole = whole->op->operand(0);
+  }
+  return true;
+}
+
+}  // namespace
+
 void Reverser::data_rule(const Op& op, Value* g) {
   const Value* first = op.operand(0);
   switch (op.code) {
@@ -45,7 +60,7 @@ void Reverser::data_rule(const Op& op, Value* g) {
       // components taken out of a vector are n insertions, not n vector additions.
       Value* whole = adjoint_or_zero(first);
       // An index out of range gave zero then, and insert changes nothing now.
-      Value* part = whole->is_zero() ? g : sum(b_.extract(whole, op.path, dynamic), g);
+      Value* part = is_unset(whole, op.path) ? g : sum(b_.extract(whole, op.path, dynamic), g);
       return set(first, b_.insert(whole, part, op.path, dynamic));
     }
     case OpCode::insert: {

@@ -1,4 +1,5 @@
 // The typing rules of operations on arrays and their elements.
+#include "ir/fixed_memory.h"
 #include "ir/infer_rules.h"
 #include "ir/op_cases.h"
 
@@ -75,6 +76,8 @@ Error infer_from_ptr(const Op& op, const Types& results) {
   if (operand_type(op, 0) != types::u64()) return fail_operand(op, 0, "u64");
   for (std::size_t i = 1; i < op.operands.size(); ++i)
     if (operand_type(op, i) != types::i64()) return fail_operand(op, i, "i64");
+  if (op.imm == kFixedRuns && (results[0]->rank() != 1 || !results[0]->element()->is_vec()))
+    return fail(op, "runs are arrays of rank 1 of vectors, not " + short_text(results[0]));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // The text form, read: values and operations. An operation's line is gathered first, then typed as a whole by
 // ir/infer.h, then made; regions are read last, inside the operation.
 #include "ir/block_functions.h"
+#include "ir/fixed_memory.h"
 #include "ir/infer.h"
 #include "ir/literal.h"
 #include "ir/op_cases.h"
@@ -392,8 +393,9 @@ void TextParser::opcode(OpText& op) {
     expect_word("fixed");
     op.probe.imm = kFixed;
     if (accept(',')) {
-      expect_word("loose");
-      op.probe.imm = kFixedLoose;
+      const bool runs = token_.text == "runs";
+      expect_word(runs ? "runs" : "loose");
+      op.probe.imm = runs ? kFixedRuns : kFixedLoose;
     }
     expect(')');
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/fixed_memory.h"
 #include "ir/literal.h"
 #include "ir/op_cases.h"
 #include "ir/rounded.h"
@@ -274,7 +275,8 @@ void Printer::op(const Op& o, int indent) {
   if (o.code == OpCode::for_ && o.text == kSharedLoop) out_ += "(shared)";
   if (is_tame(o)) out_ += "(tame)";
   if (is_rounded(o)) out_ += "(rounded)";
-  if (o.code == OpCode::from_ptr && o.imm) out_ += o.imm == kFixedLoose ? "(fixed, loose)" : "(fixed)";
+  if (o.code == OpCode::from_ptr && o.imm)
+    out_ += o.imm == kFixedLoose ? "(fixed, loose)" : o.imm == kFixedRuns ? "(fixed, runs)" : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
     const HandleUse use(o.imm);
     out_ += '(';

@@ -1,6 +1,7 @@
 // What library code says about objects that kernels reach by ids: `_handle("mesh", id)` is the id itself, with the mark by
 // which launches know whose it is, and what is wanted of it (a third word: "winding" for meshes with moments, "written" for
 // volumes that the kernel changes); `_fixed(address, dtype)` is memory of such an object, which no kernel writes.
+#include "ir/fixed_memory.h"
 #include "sema/lowering.h"
 
 namespace weft::sema {
@@ -51,10 +52,11 @@ Entity FunctionLowering::checked_object(ir::Value* id, HandleKind kind, const No
 }
 
 Entity FunctionLowering::special_fixed(const std::vector<Argument>& args, const Node& at_node) {
-  const bool loose = args.size() == 3 && args[2].entity.kind == Entity::Kind::string;
-  if ((args.size() != 2 && !loose) || args[1].entity.kind != Entity::Kind::type ||
+  const bool more = args.size() == 3 && args[2].entity.kind == Entity::Kind::string;
+  const bool runs = more && args[2].entity.symbol->constant.text == "runs";
+  if ((args.size() != 2 && !more) || args[1].entity.kind != Entity::Kind::type ||
       args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
-    return fail(DiagCode::bad_call, at_node, "_fixed() takes an address, a dtype and perhaps \"loose\"");
+    return fail(DiagCode::bad_call, at_node, "_fixed() takes an address, a dtype and perhaps \"loose\" or \"runs\"");
   ir::Value* address = value_of(args[0].entity, *args[0].expr);
   if (!address) return Entity::failed();
   if (address->type != types::u64())
@@ -62,7 +64,7 @@ Entity FunctionLowering::special_fixed(const std::vector<Argument>& args, const 
   ir::Value* operands[] = {address, function_.constant(types::i64(), std::uint64_t(kFixedExtent))};
   const Type* type = types::array(args[1].entity.symbol->pattern.type, 1);
   ir::Op* op = at(at_node).op_typed(OpCode::from_ptr, operands, std::span(&type, 1));
-  op->imm = loose ? ir::kFixedLoose : ir::kFixed;
+  op->imm = runs ? ir::kFixedRuns : more ? ir::kFixedLoose : ir::kFixed;
   return Entity::of(op->result());
 }
 

@@ -259,6 +259,26 @@ def _rows_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint
     )
 
 
+# The same in two rows of an image, where rows of places often read rows of texels: all pairs of a row overlap each other.
+def _pairs_number(texels: uint64, channels: uint32, row0: uint32, row1: uint32, x0: uint32, x1: uint32, width: uint32, like: float):
+    if channels != uint32(1) or width == uint32(1):
+        a, b, c, d = _corners_number(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
+        return a, b, c, d
+    x = min(x0, width - uint32(2))
+    p = _fixed(texels, vec2, "runs")[row0 + x]
+    q = _fixed(texels, vec2, "runs")[row1 + x]
+    end = x0 != x
+    return where(end, p[1], p[0]), p[1], where(end, q[1], q[0]), q[1]
+
+
+def _pairs_pair(texels: uint64, channels: uint32, row0: uint32, row1: uint32, x0: uint32, x1: uint32, width: uint32, like: vec2):
+    return _corners_pair(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
+
+
+def _pairs_four(texels: uint64, channels: uint32, row0: uint32, row1: uint32, x0: uint32, x1: uint32, width: uint32, like: vec4):
+    return _corners_four(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
+
+
 def _rows_pair(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint32, d: uint32, x0: uint32, x1: uint32, width: uint32, like: vec2):
     e, f, g, h = _corners_pair(texels, channels, a + x0, a + x1, b + x0, b + x1, like)
     i, j, k, l = _corners_pair(texels, channels, c + x0, c + x1, d + x0, d + x1, like)

@@ -26,6 +26,25 @@ def _texture_corners2_gradient(texture, level, x0, x1, y0, y1, like, adj_a, adj_
         _texture_spread2(texture, level, int(x1), int(y1), adj_d)
 
 
+# The same where the second of two along x is the next or, at the end, the first again.
+def _texture_plain_corners2(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0: uint32, y1: uint32, like):
+    if _on_gpu():
+        a, b, c, d = _texture_corners2(texture, level, x0, x1, y0, y1, like)
+        return a, b, c, d
+    texels = _fixed(level, uint64)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
+    return _texel_pairs(texels, channels, y0 * width, y1 * width, x0, x1, width, like)
+
+
+def _texture_plain_corners2_gradient(texture, level, x0, x1, y0, y1, like, adj_a, adj_b, adj_c, adj_d):
+    if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
+        _texture_spread2(texture, level, int(x0), int(y0), adj_a)
+        _texture_spread2(texture, level, int(x1), int(y0), adj_b)
+        _texture_spread2(texture, level, int(x0), int(y1), adj_c)
+        _texture_spread2(texture, level, int(x1), int(y1), adj_d)
+
+
 def _texture_single2(texture: uint64, level: uint64, x: uint32, y: uint32, like):
     if _on_gpu():
         return _texture_fetched2(texture, level, x, y, like)
@@ -121,7 +140,7 @@ def _texture_plain2(texture: uint64, u: float, v: float, like):
     level = texture + uint64(_TEXTURE_FIRST)
     x0, x1, part_x = _texture_between(level, u, 0)
     y0, y1, part_y = _texture_between(level, v, 1)
-    a, b, c, d = _texture_corners2(texture, level, x0, x1, y0, y1, like)
+    a, b, c, d = _texture_plain_corners2(texture, level, x0, x1, y0, y1, like)
     return _texture_blend2(a, b, c, d, part_x, part_y)
 
 

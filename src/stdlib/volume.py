@@ -233,17 +233,17 @@ def _volume_around(volume: uint64, uvw: vec3, like):
     if known:
         a, b, c, d, e, f, g, h = _volume_corners(volume, at, _volume_voxel(i, j, k), like)
     else:
-        x, y, z = _volume_parts(uvw, x, y, z)
+        x, y, z = _volume_parts(isinf(uvw[0]), isinf(uvw[1]), isinf(uvw[2]), x, y, z)
         a, b, c, d, e, f, g, h = _volume_far_corners(volume, i, j, k, like)
     return a, b, c, d, e, f, g, h, x, y, z
 
 
-def _volume_parts(uvw: vec3, x: float, y: float, z: float):
-    return where(isinf(uvw[0]), 0.0, x), where(isinf(uvw[1]), 0.0, y), where(isinf(uvw[2]), 0.0, z)
+def _volume_parts(end_x: bool, end_y: bool, end_z: bool, x: float, y: float, z: float):
+    return where(end_x, 0.0, x), where(end_y, 0.0, y), where(end_z, 0.0, z)
 
 
 # At the end of space as well, slopes are those of the voxels there.
-def _volume_parts_gradient(uvw, x, y, z, adj_x, adj_y, adj_z):
+def _volume_parts_gradient(end_x, end_y, end_z, x, y, z, adj_x, adj_y, adj_z):
     adjoint[x] += adj_x
     adjoint[y] += adj_y
     adjoint[z] += adj_z
@@ -391,10 +391,12 @@ def _volume_blend_gradient(a, b, c, d, e, f, g, h, x, y, z, adj):
     adjoint[f] += high_near * z
     adjoint[g] += high_far * (type(x)(1) - z)
     adjoint[h] += high_far * z
-    along_x, along_y, along_z = _volume_slopes(a, b, c, d, e, f, g, h, x, y, z)
-    adjoint[x] += _volume_slope(along_x, adj)
-    adjoint[y] += _volume_slope(along_y, adj)
-    adjoint[z] += _volume_slope(along_z, adj)
+    # A branch is shorter than three choices where a processor waits for arithmetic.
+    if _on_gpu() or not (adj == type(adj)()):
+        along_x, along_y, along_z = _volume_slopes(a, b, c, d, e, f, g, h, x, y, z)
+        adjoint[x] += _volume_slope(along_x, adj)
+        adjoint[y] += _volume_slope(along_y, adj)
+        adjoint[z] += _volume_slope(along_z, adj)
 
 
 # The slopes along the three axes.

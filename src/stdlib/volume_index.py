@@ -133,7 +133,7 @@ def _volume_indices_around(volume: uint64, uvw: vec3):
     if known:
         a, b, c, d, e, f, g, h, has = _volume_corner_indices(volume, i, j, k, at, indexing)
     else:
-        x, y, z = _volume_parts(uvw, x, y, z)
+        x, y, z = _volume_parts(isinf(uvw[0]), isinf(uvw[1]), isinf(uvw[2]), x, y, z)
         a, b, c, d, e, f, g, h = _volume_far_indices(volume, i, j, k, indexing)
     return a, b, c, d, e, f, g, h, has, x, y, z
 

@@ -105,6 +105,24 @@ def test_explicit_gradients_are_read_and_kept() -> None:
     np.testing.assert_array_equal(seed.numpy(), [1.0, 0.0, 2.0])
 
 
+def test_own_gradients_are_used_up_though_they_are_named() -> None:
+    x = wp.array([1.0, 2.0, 3.0], dtype=wp.float64, requires_grad=True)
+    for view in (slice(None), slice(None, None, 2)):
+        y = wp.zeros(3, dtype=wp.float64, requires_grad=True)
+        other = wp.ones(3, dtype=wp.float64)
+        for given, left in ((y.grad, 0.0), (other, 1.0)):
+            x.grad.zero_()
+            given.fill_(1.0)
+            count = len(y[view].numpy())
+            wp.launch(straight, count, [x[view]], [y[view]], adj_inputs=[x.grad[view]], adj_outputs=[given[view]], adjoint=True)
+            np.testing.assert_array_equal(given[view].numpy(), [left] * count)
+            assert (x.grad[view].numpy() != 0.0).all()
+    y = wp.zeros(3, dtype=wp.float64, requires_grad=True, retain_grad=True)
+    y.grad.fill_(1.0)
+    wp.launch(straight, 3, [x], [y], adj_inputs=[x.grad], adj_outputs=[y.grad], adjoint=True)
+    np.testing.assert_array_equal(y.grad.numpy(), [1.0] * 3)
+
+
 def test_arrays_without_gradients_take_no_part() -> None:
     x = wp.array([1.0, 2.0], dtype=wp.float64)
     y = wp.zeros(2, dtype=wp.float64, requires_grad=True)

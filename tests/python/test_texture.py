@@ -135,6 +135,19 @@ def test_executors_agree(executor: str | int) -> None:
                     np.testing.assert_array_equal(got, sampled(tex, places, wanted, 0.6, 1))
 
 
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("width", [1, 2, 3, 17])
+def test_texels_of_one_number_in_pairs(width: int, executor: str | int) -> None:
+    """Rows of places read rows of texels, with the last ones of an image among them; others read all over it."""
+    texels = texels_of((5, width), 1, "float32")
+    tex = wp.Texture2D(texels, device="cpu")
+    rows = np.stack(np.meshgrid((np.arange(3 * width + 2) - width) / width + 0.01, np.arange(-1, 7) / 5), -1).reshape(-1, 2)
+    places = np.concatenate([rows, places_of(2, 60)]).astype(np.float32)
+    got = sampled(tex, places, 1, 0.0, executor)
+    np.testing.assert_allclose(got, sample(tex, texels, places.astype(float), 0.0), atol=1e-5)
+    np.testing.assert_array_equal(got, sampled(tex, places, 1, 0.0, 1))
+
+
 def test_edges_read_what_lies_there() -> None:
     tex = wp.Texture1D(np.array([1, 2, 4, 8], np.float32), device="cpu")
     at = np.array([np.inf, -np.inf, 1e30, -1e30], np.float32)

@@ -9,6 +9,7 @@
 #include "codegen/emit/lane_pointers.h"
 #include "codegen/emit/target_hooks.h"
 #include "codegen/llvm_passes/hoist_descriptors.h"
+#include "ir/fixed_memory.h"
 #include "ir/infer.h"
 
 namespace weft::codegen {
@@ -26,15 +27,6 @@ std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
 std::uint32_t part_align(const Address& at, std::uint32_t offset) {
   const std::uint32_t place = at.offset + offset;
   return place ? std::min(at.align, place & (0u - place)) : at.align;
-}
-
-/// The alignment that memory of objects has: vectors there lie as loads of all their components want them, unless it is loose.
-std::uint32_t fixed_align(const ir::Value* array) {
-  const bool made_here = array->kind == ir::ValueKind::result && array->op->code == ir::OpCode::from_ptr;
-  if (!made_here || array->op->imm != ir::kFixed) return 0;
-  constexpr std::uint32_t kWidest = 16;  // of a GPU's loads
-  const std::uint32_t size = array->type->element()->size();
-  return array->type->element()->is_vec() && (size & (size - 1)) == 0 ? std::min(size, kWidest) : 0;
 }
 
 /// Neighbours of one type of 32 bits, which can be gathered and scattered as one of 64.
@@ -128,16 +120,27 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
     pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
     mask = nullptr;
   }
+  // Both components of pairs that were read as doubles, which are moved here and never computed with.
+  auto components = [&](const PartInfo* pair, llvm::Value* loaded) {
+    auto* both = b.CreateBitCast(loaded, llvm::FixedVectorType::get(unit.memory_type(pair[0]), unsigned(2 * W)));
+    llvm::SmallVector<int, 16> order[2];
+    for (int k = 0; k < 2 * W; ++k) order[k % 2].push_back(k);
+    for (int k = 0; k < 2; ++k) out.push_back(from_memory(pair[k], b.CreateShuffleVector(both, order[k])));
+  };
   const bool apart = W > 1 && !mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu;
-  if (apart && leaves.size() == 1 && loads_stand_open(source_)) {
-    llvm::Value* all = llvm::PoisonValue::get(unit.wide(unit.memory_type(leaves[0])));
+  const bool pair = leaves.size() == 2 && are_pair(unit, leaves[0], leaves[1]);
+  if (apart && (leaves.size() == 1 || pair) && loads_stand_open(source_)) {
+    llvm::Type* type = pair ? unit.f64 : unit.memory_type(leaves[0]);
+    llvm::Value* all = llvm::PoisonValue::get(unit.wide(type));
     for (int lane = 0; lane < W; ++lane) {
       llvm::Value* from = lane_pointer(*this, pointers, lane, at.offset + leaves[0].offset);
-      llvm::Value* own = load_scalar(unit.memory_type(leaves[0]), from, leaf_bytes(unit, leaves[0]), at.scope);
-      all = b.CreateInsertElement(all, own, std::uint64_t(lane));
+      all = b.CreateInsertElement(all, load_scalar(type, from, leaf_bytes(unit, leaves[0]), at.scope),
+                                  std::uint64_t(lane));
     }
     mask = active;
-    return {from_memory(leaves[0], all)};
+    if (!pair) return {from_memory(leaves[0], all)};
+    components(leaves.data(), all);
+    return out;
   }
   if (apart && W > 4) {
     // More lanes than a register has: a loop over them is a fraction of the code, and of the time to compile it.
@@ -165,19 +168,11 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
       continue;
     }
     llvm::Value* p = component_pointers(pointers, at.offset + leaves[k].offset);
-    // As doubles, which are moved here and never computed with.
     llvm::Type* wide = unit.wide(unit.f64);
     llvm::CallInst* load =
         b.CreateMaskedGather(wide, p, llvm::Align(4), mask_or_all(), llvm::Constant::getNullValue(wide));
     mark_scope(load, at.scope);
-    llvm::Value* both = b.CreateBitCast(load, llvm::FixedVectorType::get(unit.memory_type(leaves[k]), unsigned(2 * W)));
-    for (int part = 0; part < 2; ++part, ++k) {
-      llvm::SmallVector<int, 16> order;
-      for (int lane = 0; lane < W; ++lane) order.push_back(2 * lane + part);
-      out.push_back(from_memory(leaves[k], b.CreateShuffleVector(both, order)));
-    }
-    // The inner loop has stepped over both; the outer one counts one of them itself.
-    --k;
+    components(&leaves[k++], load);
   }
   mask = active;
   return out;
@@ -383,7 +378,7 @@ void Emitter::emit_load(const ir::Op& op) {
   Address at = address(op, op.operands.subspan(1u + op.num_indices));
   // A constant here is always false: the path leads out of the element.
   if (at.valid && llvm::isa<llvm::ConstantInt>(at.valid)) return set(op.result(), zero_parts(type));
-  if (is_fixed(at.scope)) at.align = fixed_align(op.operand(0));
+  if (is_fixed(at.scope)) at.align = ir::fixed_align(op.operand(0));
   // Dynamic steps were clamped into the element, so that reading is safe; lanes out of range take zero after.
   Parts out = load_parts(type, at);
   if (at.valid) {

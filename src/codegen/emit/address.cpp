@@ -2,6 +2,7 @@
 // from lane to lane, times a stride known at compile time, keeps the address linear: a scalar pointer and a distance.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
+#include "ir/fixed_memory.h"
 #include "ir/infer.h"
 #include "ir/tile_memory.h"
 
@@ -244,16 +245,10 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
   }
 }
 
-/// Memory of objects whose elements lanes seldom read as they lie.
-bool is_loose(const Value* array) {
-  return array->kind == ir::ValueKind::result && array->op->code == OpCode::from_ptr &&
-         array->op->imm == ir::kFixedLoose;
-}
-
 /// Indices that were read or computed often grow by one from lane to lane, as those of ordered meshes and of grids that
 /// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
 /// address stays as it is.
-void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
+void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at, bool runs) {
   // Exactly one term may differ between lanes, and it must be a vector of indices: linear ones need no guess.
   Term* varying = nullptr;
   for (Term& term : terms) {
@@ -264,7 +259,7 @@ void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at) {
   if (!varying || !varying->indices || (e.mask && !e.unit.traits.masked_moves)) return;
   auto* stride = llvm::dyn_cast<llvm::ConstantInt>(varying->stride);
   const unsigned bits = varying->indices->getType()->getScalarSizeInBits();
-  if (!stride || stride->getSExtValue() != std::int64_t(at.element_size) || bits < 32) return;
+  if (!stride || (stride->getSExtValue() != at.element_size && !runs) || bits < 32) return;
   llvm::IRBuilder<>& b = e.b;
   llvm::Value* first = b.CreateExtractElement(varying->indices, std::uint64_t(0));
   llvm::Value* expected = b.CreateAdd(e.splat(first), e.iota(b.getIntNTy(bits), 1));
@@ -357,8 +352,8 @@ Address Emitter::address(const ir::Op& op, std::span<Value* const> path_operands
   }
   bool scalar = !data->getType()->isVectorTy();
   // Not for views: their pointers are kept, and a branch would have to be joined again.
-  if (scalar && at.lane_stride == 0 && op.code != OpCode::view && !is_loose(array))
-    guess_neighbours(*this, offset.terms, at);
+  if (scalar && at.lane_stride == 0 && op.code != OpCode::view && !ir::is_loose(array))
+    guess_neighbours(*this, offset.terms, at, ir::is_runs(array));
   for (const Term& term : offset.terms) scalar &= term.scalar != nullptr;
   if (!scalar) {
     // The test of another term means nothing if the pointers are made lane by lane anyway.
@@ -486,7 +481,7 @@ void Emitter::emit_from_ptr(const ir::Op& op) {
   out.push_back({llvm::ConstantPointerNull::get(unit.ptr)});
   for (std::uint32_t d = 0; d < rank; ++d) out.push_back({plain(op.operand(1 + d))});
   llvm::SmallVector<llvm::Value*, 4> strides(rank);
-  llvm::Value* stride = b.getInt64(type->element()->size());
+  llvm::Value* stride = b.getInt64(std::uint64_t(ir::element_distance(op)));
   for (std::uint32_t d = rank; d-- > 0;) {
     strides[d] = stride;
     llvm::Value* pair[] = {stride, plain(op.operand(1 + d))};

@@ -23,9 +23,10 @@ def launch_adjoint(
 ) -> None:
     """Runs a kernel's adjoint: adds to the gradients of what it read what those of the written arrays say.
 
-    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave, that lie in
-    memory of others (a gradient that comes from PyTorch), or that are to be retained, are not written to: private copies
-    take their place.
+    The adjoint of a store takes the gradient of what was stored away. Gradients of outputs that the caller gave beside the
+    arrays' own, that lie in memory of others (a gradient that comes from PyTorch), or that are to be retained, are not written
+    to: private copies take their place. An array's own gradient is used up, whether it is named or not, as warp-lang does it: a copy
+    would take longer than many an adjoint, and on many cores than nearly all of them.
     The adjoint of an argument that is a number, vector or matrix begins with what was given for it; a print shows it.
     """
     if not kernel._backward():
@@ -76,8 +77,9 @@ def _private(argument: Any, gradient: Any) -> Any:
         return made
     if getattr(argument, "_wp_indexed_", False):
         return _private(argument.data, getattr(gradient, "data", gradient))
-    if gradient is None:
-        gradient = argument.grad if argument._valid and argument.requires_grad else None
+    own = argument.grad if argument._valid and argument.requires_grad else None
+    if gradient is None or (own is not None and _is_same(gradient, own)):
+        gradient = own
         if gradient is None or not (argument.retain_grad or _weft.is_foreign(gradient)):
             return None
     if not isinstance(gradient, array) or not gradient._valid:
@@ -91,6 +93,15 @@ def _private(argument: Any, gradient: Any) -> Any:
     if like is argument:
         copy_values(made, gradient)
     return made
+
+
+def _is_same(gradient: Any, own: Any) -> bool:
+    """Whether a gradient that was given is the array's own."""
+    if gradient is own:
+        return True
+    if not isinstance(gradient, array) or not gradient._valid:
+        return False
+    return (gradient.ptr, gradient.shape, gradient.strides, gradient._element) == (own.ptr, own.shape, own.strides, own._element)
 
 
 class AdjointLaunch(Launch):
