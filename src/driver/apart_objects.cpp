@@ -109,4 +109,26 @@ ApartObjects::Needed ApartObjects::start(const ir::Module& module, const ir::Fun
   return needed;
 }
 
+std::vector<std::uint64_t> join_objects(std::string& bytes, std::span<const ApartObjects::Bytes> others) {
+  std::vector<std::uint64_t> sizes = {bytes.size()};
+  for (const ApartObjects::Bytes& other : others) {
+    const std::size_t gap = (64 - bytes.size() % 64) % 64;
+    bytes.append(gap, '\0');
+    sizes.back() += gap;
+    bytes += *other;
+    sizes.push_back(other->size());
+  }
+  return sizes;
+}
+
+std::vector<std::span<const char>> cut_objects(std::span<const char> bytes, std::span<const std::uint64_t> sizes) {
+  std::vector<std::span<const char>> out;
+  for (const std::uint64_t size : sizes) {
+    if (size > bytes.size()) throw codegen::Error("an object is not whole");
+    out.push_back(bytes.first(size));
+    bytes = bytes.subspan(size);
+  }
+  return out;
+}
+
 }  // namespace weft::driver

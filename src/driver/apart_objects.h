@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -53,5 +54,10 @@ class ApartObjects {
   std::mutex mutex_;
   std::unordered_map<Hash128, std::shared_future<Bytes>> known_;
 };
+
+/// Appends objects, each at a multiple of 64 bytes, as linkers want them; gives the size of each.
+std::vector<std::uint64_t> join_objects(std::string& bytes, std::span<const ApartObjects::Bytes> others);
+/// The same bytes by their sizes. Throws codegen::Error where there are fewer.
+std::vector<std::span<const char>> cut_objects(std::span<const char> bytes, std::span<const std::uint64_t> sizes);
 
 }  // namespace weft::driver

@@ -414,7 +414,11 @@ class BinaryStore::Search {
       return false;
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
-    if (!request_.device && !request_.form.atomic_sums) sums_ = private_sums(*module.functions.back());
+    if (!request_.device && !request_.form.atomic_sums) {
+      ir::Function& adds = *module.functions.back();
+      sums_ = private_sums(adds);
+      streams_ = sum_streams(adds, request_.form.bucket_sums);
+    }
     if (request_.form.exact_sums) sums_ = exact_sums(*module.functions.back());
     codegen::EmitOptions emit_options = emit_options_of(request_);
     emit_options.background = request_.background;
@@ -466,7 +470,9 @@ class BinaryStore::Search {
       note_assembler(start);
     }
     meta.sums = std::move(sums_);
-    if (!request_.device) meta.objects = join(emitted.bytes, apart);
+    meta.streams = std::move(streams_);
+    meta.by_buckets = request_.form.bucket_sums && !meta.streams.empty();
+    if (!request_.device) meta.objects = join_objects(emitted.bytes, apart);
     describe_code(module, emitted, meta);
     meta.ns_per_thread *= slower_;
     if (!first_text_.empty()) {
@@ -488,28 +494,6 @@ class BinaryStore::Search {
     sink_.report(DiagCode::codegen_failed, loc, error.what());
   }
 
-  /// Appends objects, each at a multiple of 64 bytes, as linkers want them; gives the size of each.
-  static std::vector<std::uint64_t> join(std::string& bytes, std::span<const ApartObjects::Bytes> others) {
-    std::vector<std::uint64_t> sizes = {bytes.size()};
-    for (const ApartObjects::Bytes& other : others) {
-      const std::size_t gap = (64 - bytes.size() % 64) % 64;
-      bytes.append(gap, '\0');
-      sizes.back() += gap;
-      bytes += *other;
-      sizes.push_back(other->size());
-    }
-    return sizes;
-  }
-  static std::vector<std::span<const char>> cut(std::span<const char> bytes, std::span<const std::uint64_t> sizes) {
-    std::vector<std::span<const char>> out;
-    for (const std::uint64_t size : sizes) {
-      if (size > bytes.size()) throw codegen::Error("an object is not whole");
-      out.push_back(bytes.first(size));
-      bytes = bytes.subspan(size);
-    }
-    return out;
-  }
-
   std::shared_ptr<KernelBinary> assemble(KernelMetadata meta, std::span<const char> object) {
     Clock::time_point start = Clock::now();
     auto binary = std::make_shared<KernelBinary>();
@@ -517,7 +501,7 @@ class BinaryStore::Search {
       binary->gpu_ = std::make_unique<cuda::KernelCode>(
           *request_.device, object, meta.entry, meta.block_bytes > codegen::kPlainBlockBytes ? meta.block_bytes : 0);
     else
-      binary->loaded_ = codegen::load_objects(cut(object, meta.objects), meta.entry);
+      binary->loaded_ = codegen::load_objects(cut_objects(object, meta.objects), meta.entry);
     binary->name_ = std::move(meta.name);
     binary->sites_ = std::move(meta.sites);
     if (binary->loaded_) binary->code_.entry = binary->loaded_->entry();
@@ -527,6 +511,8 @@ class BinaryStore::Search {
     binary->block_ = binary->code_.block = meta.block;
     binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
+    binary->streams_ = std::move(meta.streams);
+    binary->by_buckets_ = meta.by_buckets != 0;
     binary->handles_ = std::move(meta.handles);
     binary->uses_addresses_ = meta.addresses != 0;
     binary->code_.tid_dims_read = meta.tid_dims;
@@ -536,7 +522,10 @@ class BinaryStore::Search {
     binary->code_.loops = meta.loops != 0;
     binary->code_.check_sites = binary->sites_;
     report_.first = !meta.full_ir.empty();
-    if (report_.first) binary->full_ = FullVersion::create(maker(std::move(meta.full_ir), meta.full_key));
+    if (report_.first) {
+      const double cost = double(meta.full_ir.size()) + 1000;  // the time in LLVM goes by the text, roughly
+      binary->full_ = FullVersion::create(maker(std::move(meta.full_ir), meta.full_key), cost);
+    }
     report_.seconds_load = since(start);
     report_.lanes = meta.lanes;
     return binary;
@@ -578,6 +567,7 @@ class BinaryStore::Search {
   std::string first_text_;  // the IR, for the full version of a first one
   float slower_ = 1;        // than a full version
   std::vector<runtime::SumSlot> sums_;
+  std::vector<runtime::SumStream> streams_;
   std::optional<ApartObjects::Needed> needed_;  // CPU
   std::unique_ptr<codegen::Emission> emission_;
 };
