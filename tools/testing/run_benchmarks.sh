@@ -3,7 +3,7 @@
 # each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
 # BUILD_DIR/bench_results as JSON. Then the Python package, where the build has it: PYTHON is its interpreter,
 # PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit. It ends with
-# a table of them all (bench/python/closing.py). BENCH_QUICK=1: less of everything, some ten minutes instead of an hour.
+# a table of them all (bench/python/closing.py). BENCH_QUICK=1: less of everything (bench/common/quick.h).
 # A program that fails holds up no other one; what failed is told at the end.
 #
 #   run_benchmarks.sh BUILD_DIR
@@ -28,7 +28,7 @@ for program in "${programs[@]}"; do
   echo "== $name"
   # shellcheck disable=SC2086  # several arguments in one variable
   "$program" --benchmark_out="$results/$name.json" --benchmark_out_format=json --benchmark_display_aggregates_only=true \
-    ${quick:+--benchmark_min_time=0.02 --benchmark_repetitions=2} ${BENCH_ARGS:-} || failed+=("$name")
+    ${BENCH_ARGS:-} || failed+=("$name")
 done
 "$python" "$here/../../bench/summary.py" "$results"/*.json || failed+=(summary.py)
 
