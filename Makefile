@@ -8,6 +8,7 @@
 #   PEER_PYTHON=PATH   `make bench` compares with the warp-lang of this interpreter
 #   NUMBA_PYTHON=PATH  `make bench` compares with the Numba of this interpreter
 #   DRJIT_PYTHON=PATH  `make bench` compares with the Dr.Jit of this interpreter
+#   BENCH_QUICK=1      `make bench` measures less of everything
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build

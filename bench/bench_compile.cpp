@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "common/sources.h"
 #include "common/stages.h"
 #include "driver/kernel_binary.h"
@@ -116,13 +117,17 @@ int main(int argc, char** argv) {
         ->Unit(benchmark::kMicrosecond);
   };
   // Fresh processes come first: children inherit what this process has touched.
-  add("fresh/no_cache", [](benchmark::State& s) { fresh_process(s, false); })->Iterations(1)->Repetitions(9);
-  add("fresh/disk_cache", [](benchmark::State& s) { fresh_process(s, true); })->Iterations(1)->Repetitions(9);
+  add("fresh/no_cache", [](benchmark::State& s) { fresh_process(s, false); })
+      ->Iterations(1)
+      ->Repetitions(bench::repetitions(9));
+  add("fresh/disk_cache", [](benchmark::State& s) { fresh_process(s, true); })
+      ->Iterations(1)
+      ->Repetitions(bench::repetitions(9));
   for (int figure = parse; figure <= total; ++figure)
     add("stage/" + std::string(kFigures[figure]), [figure](benchmark::State& s) { stage(s, Figure(figure)); })
         ->Iterations(figure < emit ? 50 : 5)
-        ->Repetitions(5);
-  add("text_to_result/no_cache", repeated_without_cache)->Iterations(5)->Repetitions(5);
-  add("text_to_result/disk_cache", repeated_from_disk)->Iterations(20)->Repetitions(5);
+        ->Repetitions(bench::repetitions(5));
+  add("text_to_result/no_cache", repeated_without_cache)->Iterations(5)->Repetitions(bench::repetitions(5));
+  add("text_to_result/disk_cache", repeated_from_disk)->Iterations(20)->Repetitions(bench::repetitions(5));
   return bench::run_main(argc, argv, "", false);
 }

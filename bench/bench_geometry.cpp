@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "geometry/host/build_tree.h"
 #include "runtime/scheduler.h"
 #if defined(WEFT_BENCH_EMBREE)
@@ -148,8 +149,8 @@ int main(int argc, char** argv) {
   bench::use_private_cache();
   const auto add = [](const std::string& name, int threads, auto body) {
     benchmark::RegisterBenchmark((name + "/threads:" + std::to_string(threads)).c_str(), body)
-        ->Repetitions(5)
-        ->MinTime(0.1)
+        ->Repetitions(bench::repetitions(5))
+        ->MinTime(bench::least_seconds(0.1))
         ->MeasureProcessCPUTime()
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "common/sources.h"
 #include "driver/kernel_binary.h"
 #include "hand/loops.h"
@@ -118,7 +119,10 @@ int main(int argc, char** argv) {
   bench::use_private_cache();
   bench::limit_spinning();
   auto add = [](const char* name, auto body) {
-    return benchmark::RegisterBenchmark(name, body)->Repetitions(7)->MinTime(0.05)->UseRealTime();
+    return benchmark::RegisterBenchmark(name, body)
+        ->Repetitions(bench::repetitions(7))
+        ->MinTime(bench::least_seconds(0.05))
+        ->UseRealTime();
   };
   add("launch/call_pointer", call_pointer);
   add("launch/runtime_empty", runtime_empty);

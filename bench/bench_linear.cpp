@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "hand/linear.h"
 #include "hand/loops.h"
 #include "weft/weft.h"
@@ -47,8 +48,8 @@ void add(const std::string& name, std::function<void()> work) {
                                  state.counters["values"] =
                                      benchmark::Counter(double(kCount), benchmark::Counter::kIsIterationInvariantRate);
                                })
-      ->Repetitions(5)
-      ->MinTime(0.05)
+      ->Repetitions(bench::repetitions(5))
+      ->MinTime(bench::least_seconds(0.05))
       ->UseRealTime()
       ->Unit(benchmark::kMicrosecond);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "hand/functions.h"
 #include "hand/loops.h"
 #include "weft/weft.h"
@@ -67,8 +68,8 @@ def black_scholes(spot: wp.array(dtype=float), strike: wp.array(dtype=float), ye
 
 void add(const std::string& name, std::function<void(benchmark::State&)> body) {
   benchmark::RegisterBenchmark(name.c_str(), [body](benchmark::State& state) { body(state); })
-      ->Repetitions(5)
-      ->MinTime(0.05)
+      ->Repetitions(bench::repetitions(5))
+      ->MinTime(bench::least_seconds(0.05))
       ->UseRealTime()
       ->Unit(benchmark::kMicrosecond);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "common/sources.h"
 #include "hand/loops.h"
 #include "runtime/scheduler.h"
@@ -97,8 +98,8 @@ int main(int argc, char** argv) {
   bench::limit_spinning();
   auto add = [](const std::string& name, int threads, auto body) {
     benchmark::RegisterBenchmark((name + "/threads:" + std::to_string(threads)).c_str(), body)
-        ->Repetitions(9)
-        ->MinTime(0.05)
+        ->Repetitions(bench::repetitions(9))
+        ->MinTime(bench::least_seconds(0.05))
         ->UseRealTime()
         ->Unit(benchmark::kMicrosecond);
   };

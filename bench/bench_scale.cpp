@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "common/machine.h"
+#include "common/quick.h"
 #include "common/sources.h"
 #include "common/stages.h"
 
@@ -40,17 +41,19 @@ void compile_case(benchmark::State& state, const std::string& text) {
 
 int main(int argc, char** argv) {
   use_private_cache();
-  auto add = [](const std::string& name, const std::string& text, int repetitions) {
+  auto add = [](const std::string& name, const std::string& text, int times) {
     benchmark::RegisterBenchmark(("scale/" + name).c_str(), [text](benchmark::State& s) { compile_case(s, text); })
         ->UseManualTime()
         ->Iterations(1)
-        ->Repetitions(repetitions)
+        ->Repetitions(repetitions(times))
         ->Unit(benchmark::kMillisecond);
   };
   for (int lines : {100, 1000, 10'000, 100'000})
-    add("lines/" + std::to_string(lines), long_kernel(lines), lines < 10'000 ? 3 : 1);
+    if (lines < 100'000 || !is_quick())
+      add("lines/" + std::to_string(lines), long_kernel(lines), lines < 10'000 ? 3 : 1);
   for (int kernels : {10, 100, 1000})
-    add("kernels/" + std::to_string(kernels), many_kernels(kernels), kernels < 1000 ? 3 : 1);
+    if (kernels < 1000 || !is_quick())
+      add("kernels/" + std::to_string(kernels), many_kernels(kernels), kernels < 1000 ? 3 : 1);
   for (int levels : {5, 10, 20, 40}) add("call_tree/" + std::to_string(levels), call_tree(levels), 3);
   add("nested_ranges", kNestedRanges, 3);
   add("product_16x16", kProduct16, 3);

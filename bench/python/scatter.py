@@ -47,7 +47,7 @@ def gather(at: wp.array(dtype=int), x: wp.array(dtype=float), out: wp.array(dtyp
 
 KINDS = ("numbers", "vec3", "springs", "springs backwards", "gather backwards")
 SIZES, ORDERS = ("small", "large"), ("in order", "random")
-WARM_CALLS = 12  # a launch compiles, and the next ones find out which way of adding suits
+WARM_CALLS = 16  # a launch compiles, and the next ones find out which way of adding suits
 WARM_SECONDS = 1.5  # but not for ever, where one thread has no choice
 
 

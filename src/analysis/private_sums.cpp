@@ -1,6 +1,7 @@
 // Every access is traced back to its parameter; one that can't be traced spoils all, for it may be to any of them.
 #include "analysis/private_sums.h"
 
+#include <algorithm>
 #include <map>
 
 #include "analysis/uses.h"
@@ -99,6 +100,38 @@ std::vector<PrivateSum> mark_private_sums(ir::Function& kernel) {
     for (Op* op : adds.ops) op->imm = kAddsAlone;
     out.push_back(adds.to);
   }
+  return out;
+}
+
+std::vector<SumStream> find_sum_streams(const ir::Function& kernel, bool mark) {
+  constexpr std::uint32_t kMostScalars = 16;
+  constexpr std::size_t kMostStreams = 8;
+  // Blocks of threads switch between each other in the middle of a chunk.
+  if (kernel.form.block != 0) return {};
+  std::vector<SumStream> out;
+  std::vector<std::pair<Op*, std::size_t>> numbers;
+  const std::vector<LoneAdds> sums = find_private_sums(kernel);
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    for (Op* op : sums[k].ops) {
+      const Type* type = op->result()->type;
+      const SumStream stream{std::uint32_t(k), type->scalar_kind(), type->component_count()};
+      switch (stream.scalar) {
+        case ScalarKind::i32:
+        case ScalarKind::u32:
+        case ScalarKind::i64:
+        case ScalarKind::u64:
+        case ScalarKind::f32:
+        case ScalarKind::f64: break;
+        default: return {};
+      }
+      if (stream.count > kMostScalars) return {};
+      const auto known = std::find(out.begin(), out.end(), stream);
+      numbers.emplace_back(op, std::size_t(known - out.begin()));
+      if (known == out.end()) out.push_back(stream);
+    }
+  if (out.size() > kMostStreams) return {};
+  if (mark)
+    for (const auto& [op, number] : numbers) op->imm = kAddsByStream + std::int64_t(number);
   return out;
 }
 

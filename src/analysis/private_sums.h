@@ -29,4 +29,16 @@ std::vector<LoneAdds> find_private_sums(const ir::Function& kernel);
 inline constexpr std::int64_t kAddsAlone = 1;
 std::vector<PrivateSum> mark_private_sums(ir::Function& kernel);
 
+/// Additions of one form to one such array, which launches may write down and sort by their places (runtime/sum_buckets.h).
+struct SumStream {
+  std::uint32_t sum = 0;  // which of the arrays, as find_private_sums counts them
+  ScalarKind scalar = ScalarKind::f32;
+  std::uint32_t count = 1;  // neighbouring scalars that are added at once
+  auto operator<=>(const SumStream&) const = default;
+};
+/// The streams of a kernel; none if some addition can't be written down. `mark`: gives additions the number of theirs
+/// (Op::imm = kAddsByStream + number), from which code generation makes records.
+inline constexpr std::int64_t kAddsByStream = 16;
+std::vector<SumStream> find_sum_streams(const ir::Function& kernel, bool mark);
+
 }  // namespace weft::analysis

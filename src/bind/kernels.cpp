@@ -20,6 +20,8 @@
 #include "driver/late_code.h"
 #include "runtime/errors.h"
 #include "runtime/late_work.h"
+#include "runtime/sum_buckets.h"
+#include "runtime/sum_choice.h"
 #include "sema/scan.h"
 #include "support/hot.h"
 
@@ -523,6 +525,15 @@ void register_kernels(nb::module_& m) {
       "set_first_versions", [](bool enabled, double least_cost) { driver::set_first_versions({enabled, least_cost}); },
       nb::arg("enabled"), nb::arg("least_cost") = driver::FirstVersions::kUsual,
       "Whether launches begin large kernels with a version that compiles quickly; 0: all kernels, for tests.");
+  m.def(
+      "force_sum_way",
+      [](int way) {
+        runtime::force_sum_way(way < 0 ? std::nullopt : std::optional(runtime::SumWay(way % runtime::kSumWays)));
+      },
+      nb::arg("way"),
+      "For tests: how launches add to arrays that they only add to, where they can: 0 on one worker, 1 to copies, 2 by "
+      "atomic operations, 3 by buckets; -1: as their times say.");
+  m.def("bucket_launches", &runtime::bucket_launches, "How many launches wrote their additions down.");
   m.def(
       "finish_full_versions",
       [] {

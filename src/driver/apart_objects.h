@@ -57,7 +57,7 @@ class ApartObjects {
 
 /// Appends objects, each at a multiple of 64 bytes, as linkers want them; gives the size of each.
 std::vector<std::uint64_t> join_objects(std::string& bytes, std::span<const ApartObjects::Bytes> others);
-/// Those again. Throws codegen::Error.
+/// The same bytes by their sizes. Throws codegen::Error where there are fewer.
 std::vector<std::span<const char>> cut_objects(std::span<const char> bytes, std::span<const std::uint64_t> sizes);
 
 }  // namespace weft::driver

@@ -108,8 +108,7 @@ class CodeQueue {
     for (;;) {
       const bool more = sync_->changed.wait_for(lock, kPatience, [&] { return !waiting_.empty() && !forking_; });
       if (!more) break;
-      std::shared_ptr<FullVersion> next = waiting_.front().lock();
-      waiting_.pop_front();
+      std::shared_ptr<FullVersion> next = take();
       if (!next) continue;  // its kernels are gone
       ++busy_;
       lock.unlock();
@@ -127,6 +126,16 @@ class CodeQueue {
       sync_->changed.notify_all();
     }
     --threads_;
+  }
+
+  /// The one that is worth most, of equal ones the first that came. Under the lock.
+  std::shared_ptr<FullVersion> take() {
+    std::shared_ptr<FullVersion> best = waiting_.front().lock();
+    std::size_t at = 0;
+    for (std::size_t k = 1; k < waiting_.size() && best; ++k)
+      if (auto one = waiting_[k].lock(); one && one->gain() > best->gain()) best = std::move(one), at = k;
+    waiting_.erase(waiting_.begin() + std::ptrdiff_t(at));
+    return best;
   }
 
   void before_fork() {
@@ -159,14 +168,14 @@ class CodeQueue {
   bool forking_ = false;
 };
 
-std::shared_ptr<FullVersion> FullVersion::create(Maker make) {
-  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::background()));
+std::shared_ptr<FullVersion> FullVersion::create(Maker make, double cost) {
+  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::background(), cost));
   CodeQueue::background().note(made);
   return made;
 }
 
 std::shared_ptr<FullVersion> FullVersion::create_wanted(Maker make) {
-  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::urgent()));
+  std::shared_ptr<FullVersion> made(new FullVersion(std::move(make), CodeQueue::urgent(), 1));
   made->times_.wanted = clock_seconds();
   made->want();
   return made;

@@ -22,8 +22,8 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   using Maker = std::function<std::shared_ptr<const KernelBinary>(BuildReport& report, std::string& problem)>;
   enum class State : std::uint8_t { idle, wanted, begun, done, failed };
 
-  /// A full version that can be made by `make`.
-  static std::shared_ptr<FullVersion> create(Maker make);
+  /// A full version that can be made by `make`, in a time that goes by `cost`.
+  static std::shared_ptr<FullVersion> create(Maker make, double cost = 1);
   /// Code that a launch waits for: all idle cores see to it, and launches that wait for it follow (runtime/late_work.h).
   static std::shared_ptr<FullVersion> create_wanted(Maker make);
 
@@ -32,6 +32,8 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   bool is_settled() const { return state() >= State::done; }
   /// Has it made in the background, if nobody has asked for that yet.
   void want();
+  /// Says what a launch by the first version took: of those that wait, the one is made next that has cost most for its size.
+  void note_launch(double seconds) { lost_.fetch_add(seconds, std::memory_order_relaxed); }
   /// Makes it now, or waits for whoever does.
   void finish();
   /// The code, once it is done; null before, and where making it failed.
@@ -47,13 +49,16 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
 
  private:
   friend class CodeQueue;
-  FullVersion(Maker make, CodeQueue& queue) : queue_(queue), make_(std::move(make)) {}
+  FullVersion(Maker make, CodeQueue& queue, double cost) : queue_(queue), cost_(cost), make_(std::move(make)) {}
+  double gain() const { return lost_.load(std::memory_order_relaxed) / cost_; }
   /// Nobody waits for it any more.
   void unwant();
   /// Begins if nobody has. True: it was made here.
   bool make();
 
   CodeQueue& queue_;
+  const double cost_;
+  std::atomic<double> lost_{0};  // seconds
   std::atomic<State> state_{State::idle};
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable settled_;

@@ -338,8 +338,12 @@ int workers_of(const runtime::LaunchOptions& options) {
   return options.serial ? 1 : options.max_threads > 0 ? std::min(options.max_threads, all) : all;
 }
 
-/// A launch that was given the form with atomic operations, on its way: form_for chooses it, run_as_asked times it.
-thread_local std::optional<runtime::SumCase> chosen_atomics;
+/// A launch that was given the form with atomic operations or buckets, on its way: form_for chooses it, run_as_asked times it.
+struct ChosenWay {
+  runtime::SumCase launch;
+  runtime::SumWay way = runtime::SumWay::alone;
+};
+thread_local std::optional<ChosenWay> chosen_way;
 
 /// Tells how long a launch by a way took.
 class SumTimer {
@@ -354,6 +358,19 @@ class SumTimer {
  private:
   const runtime::SumCase launch_;
   const runtime::SumWay way_;
+  const SumClock::time_point start_ = SumClock::now();
+};
+
+/// Notes how long launches by a first version take.
+class FirstVersionTimer {
+ public:
+  explicit FirstVersionTimer(FullVersion& full) : full_(full) {}
+  ~FirstVersionTimer() { full_.note_launch(std::chrono::duration<double>(SumClock::now() - start_).count()); }
+  FirstVersionTimer(const FirstVersionTimer&) = delete;
+  FirstVersionTimer& operator=(const FirstVersionTimer&) = delete;
+
+ private:
+  FullVersion& full_;
   const SumClock::time_point start_ = SumClock::now();
 };
 
@@ -394,8 +411,9 @@ void run_with_sums(const Kernel* kernel, const KernelVariant& variant, const voi
 
 }  // namespace
 
-bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const {
-  chosen_atomics.reset();
+bool Kernel::wants_other_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request,
+                              LaunchForm& form) const {
+  chosen_way.reset();
   if (options_.deterministic || !variant.binary || variant.binary->sums().empty()) return false;
   if (variant.binary->full()) return false;  // the full version will be asked
   // An atomic addition costs about as much as so many plain ones. With fewer workers it pays where additions are a small
@@ -411,8 +429,14 @@ bool Kernel::wants_atomic_sums(const KernelVariant& variant, const void* block, 
   const bool pay = runtime::copies_pay(code, block, variant.binary->sums(), request.dims, request.options);
   const bool copies = pay || copies_fit(variant, block, workers);
   const double from = workers < kManyWorkers ? kLong : 0;
-  if (runtime::choose_sum_way(launch, {copies, true, pay, from}) != runtime::SumWay::atomics) return false;
-  chosen_atomics = launch;
+  const bool any_size = runtime::forced_sum_way() == runtime::SumWay::buckets;
+  const bool buckets =
+      !variant.binary->streams().empty() && runtime::buckets_suit(block, variant.binary->sums(), any_size);
+  const runtime::SumWay way = runtime::choose_sum_way(launch, {copies, true, pay, from, buckets, kLong});
+  if (way != runtime::SumWay::atomics && way != runtime::SumWay::buckets) return false;
+  form.atomic_sums = way == runtime::SumWay::atomics;
+  form.bucket_sums = way == runtime::SumWay::buckets;
+  chosen_way = ChosenWay{launch, way};
   return true;
 }
 
@@ -482,13 +506,22 @@ WEFT_HOT void Kernel::run_as_asked(const KernelVariant& variant, const void* blo
       ascending.options.descending = false;
       return run_as_asked(variant, block, ascending);
     }
+    std::optional<FirstVersionTimer> first;
+    if (variant.binary->full()) [[unlikely]]
+      first.emplace(*variant.binary->full());
     if (options_.deterministic && variant.binary->sum_order() != analysis::SumOrder::free && !request.options.serial)
       return run_deterministic(variant, block, request);
-    if (!sums.empty()) return run_with_sums(this, variant, block, request);
+    const bool by_buckets = variant.binary->by_buckets();
+    if (!sums.empty() && !by_buckets) return run_with_sums(this, variant, block, request);
     std::optional<SumTimer> timer;
-    if (chosen_atomics) [[unlikely]] {
-      if (chosen_atomics->kernel == this) timer.emplace(*chosen_atomics, runtime::SumWay::atomics);
-      chosen_atomics.reset();
+    if (chosen_way) [[unlikely]] {
+      if (chosen_way->launch.kernel == this) timer.emplace(chosen_way->launch, chosen_way->way);
+      chosen_way.reset();
+    }
+    if (by_buckets) {
+      runtime::launch_with_buckets(variant.binary->code(), block, variant.param_bytes, sums, variant.binary->streams(),
+                                   request.dims, request.options);
+      return;
     }
     runtime::launch(variant.binary->code(), block, request.dims, request.options);
     return;

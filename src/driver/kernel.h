@@ -176,9 +176,10 @@ class Kernel {
   const TangentPlan& tangent_plan(KernelSignature& signature, LaunchForm form);
   /// Whether threads of such a launch meet in an element (driver/race_check.h); the block's arrays are used up.
   std::string find_race(KernelSignature& signature, LaunchForm form, const void* block, const LaunchRequest& request);
-  /// Whether a launch should ask for the form with atomic_sums instead of this one: there are many workers, and copies
-  /// of the arrays that they add to would cost more than atomic operations.
-  bool wants_atomic_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;
+  /// Whether a launch should ask for the form with atomic_sums or bucket_sums instead of this one, which `form` then says: there are
+  /// several workers, and copies of the arrays that they add to would cost more.
+  bool wants_other_sums(const KernelVariant& variant, const void* block, const LaunchRequest& request,
+                        LaunchForm& form) const;
   /// Runs a form on a finished parameter block; on a GPU it is queued. Objects whose ids are in the block are looked up and
   /// held. Throws the runtime's errors.
   void run(const KernelVariant& variant, const void* block, const LaunchRequest& request) const;

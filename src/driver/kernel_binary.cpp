@@ -416,7 +416,11 @@ class BinaryStore::Search {
       return false;
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
-    if (!request_.device && !request_.form.atomic_sums) sums_ = private_sums(*module.functions.back());
+    if (!request_.device && !request_.form.atomic_sums) {
+      ir::Function& adds = *module.functions.back();
+      sums_ = private_sums(adds);
+      streams_ = sum_streams(adds, request_.form.bucket_sums);
+    }
     if (request_.form.exact_sums) sums_ = exact_sums(*module.functions.back());
     codegen::EmitOptions emit_options = emit_options_of(request_);
     emit_options.background = request_.background;
@@ -468,6 +472,8 @@ class BinaryStore::Search {
       note_assembler(start);
     }
     meta.sums = std::move(sums_);
+    meta.streams = std::move(streams_);
+    meta.by_buckets = request_.form.bucket_sums && !meta.streams.empty();
     if (!request_.device) meta.objects = join_objects(emitted.bytes, apart);
     describe_code(module, emitted, meta);
     meta.ns_per_thread *= slower_;
@@ -508,6 +514,8 @@ class BinaryStore::Search {
     binary->block_ = binary->code_.block = meta.block;
     binary->sum_order_ = analysis::SumOrder(meta.sum_order);
     binary->sums_ = std::move(meta.sums);
+    binary->streams_ = std::move(meta.streams);
+    binary->by_buckets_ = meta.by_buckets != 0;
     binary->handles_ = std::move(meta.handles);
     binary->uses_addresses_ = meta.addresses != 0;
     binary->code_.tid_dims_read = meta.tid_dims;
@@ -517,7 +525,10 @@ class BinaryStore::Search {
     binary->code_.loops = meta.loops != 0;
     binary->code_.check_sites = binary->sites_;
     report_.first = !meta.full_ir.empty();
-    if (report_.first) binary->full_ = FullVersion::create(maker(std::move(meta.full_ir), meta.full_key));
+    if (report_.first) {
+      const double cost = double(meta.full_ir.size()) + 1000;  // the time in LLVM goes by the text, roughly
+      binary->full_ = FullVersion::create(maker(std::move(meta.full_ir), meta.full_key), cost);
+    }
     report_.seconds_load = since(start);
     report_.lanes = meta.lanes;
     return binary;
@@ -561,6 +572,7 @@ class BinaryStore::Search {
   std::string first_text_;  // the IR, for the full version of a first one
   float slower_ = 1;        // than a full version
   std::vector<runtime::SumSlot> sums_;
+  std::vector<runtime::SumStream> streams_;
   std::optional<ApartObjects::Needed> needed_;  // CPU
   std::unique_ptr<codegen::Emission> emission_;
 };

@@ -17,6 +17,7 @@
 #include "runtime/cache.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
+#include "runtime/sum_buckets.h"
 #include "sema/sema.h"
 
 namespace weft::driver {
@@ -36,6 +37,9 @@ class KernelBinary {
   int block() const { return block_; }
   /// CPU: arrays that the kernel only adds to, without atomic operations (runtime/private_sums.h).
   std::span<const runtime::SumSlot> sums() const { return sums_; }
+  /// CPU: the additions to them, if these can be written down (runtime/sum_buckets.h); `by_buckets`: this code does so.
+  std::span<const runtime::SumStream> streams() const { return streams_; }
+  bool by_buckets() const { return by_buckets_; }
   /// Ids among the arguments.
   std::span<const HandlePlace> handles() const { return handles_; }
   /// Whether it may touch memory that is not among its arguments: arrays made of addresses, objects whose ids lie in memory.
@@ -56,6 +60,8 @@ class KernelBinary {
   bool uses_addresses_ = false;
   analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
+  std::vector<runtime::SumStream> streams_;
+  bool by_buckets_ = false;
   std::vector<HandlePlace> handles_;
   std::shared_ptr<FullVersion> full_;
   runtime::KernelCode code_;

@@ -35,6 +35,7 @@ void hash_form(Hasher& hasher, const LaunchForm& form) {
       .value(form.meet)
       .value(form.objects_apart)
       .value(form.atomic_sums)
+      .value(form.bucket_sums)
       .value(form.in_order)
       .value(form.exact_sums)
       .value(form.rank);

@@ -8,6 +8,7 @@
 #include "driver/held_objects.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
+#include "runtime/sum_buckets.h"
 #include "support/hash.h"
 
 namespace weft::driver {
@@ -21,10 +22,11 @@ struct KernelMetadata {
   std::int32_t steps = 1;
   std::int32_t block = 0;
   std::uint32_t block_bytes = 0;
-  std::uint8_t opaque = 0, loops = 1, sum_order = 0, addresses = 0;
+  std::uint8_t opaque = 0, loops = 1, sum_order = 0, addresses = 0, by_buckets = 0;
   std::vector<std::uint64_t> objects;  // sizes of the kernel's object and of those it needs, one behind the other
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
+  std::vector<runtime::SumStream> streams;  // of their additions; `by_buckets`: these are written down
   std::vector<HandlePlace> handles;
   std::string full_ir;  // of a first version: what its full one is made of, packed, and the key of that; else empty
   Hash128 full_key;
@@ -48,6 +50,7 @@ struct KernelMetadata {
     number(loops);
     number(sum_order);
     number(addresses);
+    number(by_buckets);
     text(full_ir);
     number(full_key);
     number(std::uint32_t(objects.size()));
@@ -55,6 +58,8 @@ struct KernelMetadata {
     number(std::uint32_t(sums.size()));
     for (const runtime::SumSlot& s : sums)
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
+    number(std::uint32_t(streams.size()));
+    for (const runtime::SumStream& s : streams) number(s.sum), number(s.scalar), number(s.count);
     number(std::uint32_t(handles.size()));
     for (const HandlePlace& h : handles)
       number(h.offset), number(std::uint16_t(HandleUse(h.kind, h.winding, h.written).number())), text(h.name);
@@ -98,6 +103,7 @@ struct KernelMetadata {
     number(loops);
     number(sum_order);
     number(addresses);
+    number(by_buckets);
     text(full_ir);
     number(full_key);
     number(count);
@@ -107,6 +113,12 @@ struct KernelMetadata {
       runtime::SumSlot s;
       number(s.offset), number(s.gradient), number(s.scalar), number(s.element_size);
       sums.push_back(s);
+    }
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      runtime::SumStream s;
+      number(s.sum), number(s.scalar), number(s.count);
+      streams.push_back(s);
     }
     number(count);
     for (std::uint32_t i = 0; ok && i < count; ++i) {

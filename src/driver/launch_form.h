@@ -27,15 +27,16 @@ struct LaunchForm {
 
   // How the work is done.
   bool atomic_sums = false;  // CPU: arrays that are only added to get atomic operations: copies of them would cost more
+  bool bucket_sums = false;  // CPU: additions to them are written down, to be sorted (runtime/sum_buckets.h)
   bool exact_sums = false;  // GPU: sums of floats that have no order (driver/exact_launch.h); follows from all the rest
   bool in_order = false;    // threads run one after another, an adjoint's from the last; follows from all the rest
 
-  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 8;
+  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 9;
   /// A number for each form that a launch can ask for, less than kCount.
   std::size_t index() const {
     return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
            16 * std::size_t(meet) + 32 * std::size_t(atomic_sums) + 64 * std::size_t(large) +
-           128 * std::size_t(objects_apart) + 256 * (std::size_t(rank) - 1);
+           128 * std::size_t(objects_apart) + 256 * std::size_t(bucket_sums) + 512 * (std::size_t(rank) - 1);
   }
 
   /// The plain form of the same grid and layout: what is known of a kernel without its being compiled goes by that.

@@ -41,9 +41,8 @@ WEFT_HOT const KernelVariant& Kernel::form_for(KernelSignature& signature, std::
     if (!ready) ready = &build(signature, form, device, effort);
     if (device && ready->in_order) tell_of_order(*this, signature, *ready, dims, form);
   }
-  if (device || form.atomic_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
-  if (!wants_atomic_sums(*ready, block, {dims, cpu_options()})) return *ready;
-  form.atomic_sums = true;
+  if (device || form.atomic_sums || form.bucket_sums || !ready->binary || ready->binary->sums().empty()) return *ready;
+  if (!wants_other_sums(*ready, block, {dims, cpu_options()}, form)) return *ready;
   return form_for(signature, dims, block, form, device);
 }
 

@@ -19,6 +19,13 @@ std::vector<runtime::SumSlot> private_sums(ir::Function& kernel) {
   return out;
 }
 
+std::vector<runtime::SumStream> sum_streams(ir::Function& kernel, bool mark) {
+  std::vector<runtime::SumStream> out;
+  for (const analysis::SumStream& s : analysis::find_sum_streams(kernel, mark))
+    out.push_back({s.sum, s.scalar, s.count});
+  return out;
+}
+
 std::vector<runtime::SumSlot> exact_sums(ir::Function& kernel) {
   std::vector<runtime::SumSlot> out;
   for (const analysis::LoneAdds& adds : analysis::find_private_sums(kernel)) {

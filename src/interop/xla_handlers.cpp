@@ -268,13 +268,11 @@ class Call {
     const driver::KernelVariant* ready = signature.ready(form, place_.device);
     if (ready && (place_.device || !ready->binary || ready->binary->sums().empty())) return *ready;
     const driver::KernelVariant* found = nullptr;
-    if (ready && !target_.kernel->wants_atomic_sums(*ready, block, {record_.dims, target_.kernel->cpu_options()}))
+    driver::LaunchForm other = form;
+    if (ready && !target_.kernel->wants_other_sums(*ready, block, {record_.dims, target_.kernel->cpu_options()}, other))
       return *ready;
-    if (ready) {
-      driver::LaunchForm atomic = form;
-      atomic.atomic_sums = true;
-      if (const driver::KernelVariant* known = signature.ready(atomic, place_.device)) return *known;
-    }
+    if (ready)
+      if (const driver::KernelVariant* known = signature.ready(other, place_.device)) return *known;
     CallTable::shared().host.locked(
         [&] { found = &target_.kernel->form_for(signature, record_.dims, block, form, place_.device); });
     return *found;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/block_threads.h"
+#include "runtime/bucket_abi.h"
 #include "runtime/kernel_abi.h"
 
 namespace weft::runtime {
@@ -20,6 +21,7 @@ std::vector<HelperSymbol> make_table() {
                                      symbol("weft_rt_print", &weft_rt_print),
                                      symbol("weft_rt_breakpoint", &weft_rt_breakpoint),
                                      symbol("weft_rt_blocks", &weft_rt_blocks),
+                                     symbol("weft_rt_bucket", &weft_rt_bucket),
                                      symbol("weft_rt_barrier", &weft_rt_barrier),
                                      symbol("weft_rt_thread", &weft_rt_thread),
                                      symbol("weft_rt_threads", &weft_rt_threads),

@@ -12,68 +12,13 @@
 #include "runtime/scheduler.h"
 #include "runtime/sum_choice.h"
 #include "runtime/sum_copies.h"
+#include "runtime/sum_targets.h"
 
 namespace weft::runtime {
 namespace {
 
 constexpr double kNsPerCopiedByte = 0.25;  // zeroing, adding to and reading a copy, all together
 constexpr double kNsPerCopy = 10e3;        // finding memory for one, and what of it was touched
-
-struct Target {
-  char* at = nullptr;
-  std::int64_t count = 0;  // scalars
-  ScalarKind scalar = ScalarKind::f32;
-  std::size_t slot = 0;
-};
-
-// A copy has the array's own strides, so its gaps would be copied, zeroed and added up as well; and who knows what
-// lies in them.
-bool is_dense(const ArrayDesc& desc, std::uint32_t element_size) {
-  std::int64_t expected = element_size;
-  for (std::int32_t d = desc.ndim; d-- > 0;) {
-    if (desc.shape[d] > 1 && desc.strides[d] != expected) return false;
-    expected *= desc.shape[d];
-  }
-  return true;
-}
-
-std::uint32_t size_of(ScalarKind kind) { return types::scalar(kind)->size(); }
-
-const ArrayDesc& desc_at(const void* params, std::uint32_t offset) {
-  return *reinterpret_cast<const ArrayDesc*>(static_cast<const char*>(params) + offset);
-}
-
-/// The memory that workers need copies of; false if some of it has gaps or is used twice.
-bool find_targets(const void* params, std::span<const SumSlot> sums, std::vector<Target>& out) {
-  std::vector<ByteRange> ranges;
-  for (std::size_t k = 0; k < sums.size(); ++k) {
-    const ArrayDesc& desc = desc_at(params, sums[k].offset);
-    void* data = sums[k].gradient ? desc.grad : desc.data;
-    if (!data) continue;
-    if (!is_dense(desc, sums[k].element_size)) return false;
-    std::int64_t elements = 1;
-    for (std::int32_t d = 0; d < desc.ndim; ++d) elements *= desc.shape[d];
-    if (elements == 0) continue;
-    const std::uint32_t scalar = size_of(sums[k].scalar);
-    Target target{static_cast<char*>(data), elements * std::int64_t(sums[k].element_size / scalar), sums[k].scalar, k};
-    const auto lo = reinterpret_cast<std::uintptr_t>(data);
-    ranges.push_back({lo, lo + std::uintptr_t(target.count) * scalar});
-    out.push_back(target);
-  }
-  // Two targets over one stretch of memory would be added up twice.
-  for (std::size_t a = 0; a < ranges.size(); ++a)
-    for (std::size_t b = 0; b < a; ++b)
-      if (ranges[a].intersects(ranges[b])) return false;
-  return true;
-}
-
-std::uint64_t bytes_of(const Target& target) { return std::uint64_t(target.count) * size_of(target.scalar); }
-
-std::uint64_t bytes_of(const std::vector<Target>& targets) {
-  std::uint64_t total = 0;
-  for (const Target& t : targets) total += bytes_of(t);
-  return total;
-}
 
 // These two are worth vectors in every kind of build.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -116,7 +61,7 @@ void add_half(char* to, char* from, std::int64_t begin, std::int64_t end) {
 }
 
 /// Adds a piece of a copy to the program's own memory, and zeroes it.
-void add_up(const Target& t, char* part, std::int64_t begin, std::int64_t end) {
+void add_up(const SumTarget& t, char* part, std::int64_t begin, std::int64_t end) {
   switch (t.scalar) {
     case ScalarKind::boolean:
     case ScalarKind::i8:
@@ -142,7 +87,7 @@ constexpr std::int64_t kFixedParts = 8;
 class Blocks {
  public:
   Blocks(ChunkFn entry, const void* params, std::size_t bytes, std::span<const SumSlot> sums,
-         const std::vector<Target>& targets, std::int64_t workers)
+         const std::vector<SumTarget>& targets, std::int64_t workers)
       : entry_(entry), params_(params), bytes_(bytes), sums_(sums), targets_(targets), blocks_(std::size_t(workers)) {
     blocks_[0].state = Block::State::made;
   }
@@ -180,7 +125,7 @@ class Blocks {
     for (Block& block : blocks_)
       if (!block.copies.empty()) used.push_back(&block);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
-      const std::uint64_t size = size_of(targets_[t].scalar);
+      const std::uint64_t size = scalar_size(targets_[t].scalar);
       std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> touched(used.size());
       std::vector<std::atomic<std::uint64_t>> useful(used.size());
       parallel_for(std::int64_t(used.size()),
@@ -222,9 +167,9 @@ class Blocks {
   static constexpr std::uint64_t kLeastPiece = 64 << 10;  // bytes; a multiple of pages and of every scalar
 
   /// Adds up a range of scalars, by bits that are not all zero; gives how many scalars were looked at in vain not.
-  static std::uint64_t add_range(const Target& target, char* copy, std::uint64_t begin, std::uint64_t end) {
+  static std::uint64_t add_range(const SumTarget& target, char* copy, std::uint64_t begin, std::uint64_t end) {
     constexpr std::uint64_t kLook = 4096;  // bytes
-    const std::uint64_t size = size_of(target.scalar), step = kLook / size;
+    const std::uint64_t size = scalar_size(target.scalar), step = kLook / size;
     std::uint64_t found = 0;
     for (std::uint64_t at = begin; at < end; at += step) {
       const std::uint64_t stop = std::min(end, at + step);
@@ -270,7 +215,7 @@ class Blocks {
   bool make(std::size_t number) {
     Block& block = blocks_[number];
     std::vector<SumCopy> copies;
-    for (const Target& t : targets_) {
+    for (const SumTarget& t : targets_) {
       copies.emplace_back(bytes_of(t), int(number));
       if (!copies.back().data()) return false;
     }
@@ -289,7 +234,7 @@ class Blocks {
   const void* params_;
   const std::size_t bytes_;
   std::span<const SumSlot> sums_;
-  const std::vector<Target>& targets_;
+  const std::vector<SumTarget>& targets_;
   std::vector<Block> blocks_;
 };
 
@@ -302,8 +247,8 @@ struct AddUp {
 }  // namespace
 
 std::uint64_t bytes_of_sums(const void* params, std::span<const SumSlot> sums) {
-  std::vector<Target> targets;
-  return find_targets(params, sums, targets) ? bytes_of(targets) : UINT64_MAX;
+  std::vector<SumTarget> targets;
+  return find_sum_targets(params, sums, targets) ? bytes_of(targets) : UINT64_MAX;
 }
 
 bool copies_pay(const KernelCode& code, const void* params, std::span<const SumSlot> sums,
@@ -313,8 +258,8 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
   const std::int64_t total = launch_size(code, dims);
   const LaunchPlan plan = plan_launch(code, total, threads, options);
   if (plan.chunks < 2) return false;
-  std::vector<Target> targets;
-  if (!find_targets(params, sums, targets)) return false;
+  std::vector<SumTarget> targets;
+  if (!find_sum_targets(params, sums, targets)) return false;
   const double workers = double(std::min<std::int64_t>(threads, plan.chunks));
   // One worker has no copies; n workers share the work and pay for n − 1 copies. What launches took before says more than
   // the estimate, which counts all branches.
@@ -325,8 +270,8 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
 
 bool launch_with_sums(const KernelCode& code, const void* params, std::size_t param_bytes,
                       std::span<const SumSlot> sums, std::span<const std::int64_t> dims, const LaunchOptions& options) {
-  std::vector<Target> targets;
-  if (!find_targets(params, sums, targets)) {
+  std::vector<SumTarget> targets;
+  if (!find_sum_targets(params, sums, targets)) {
     LaunchOptions one = options;
     // Overlapping or strided targets: plain additions are right with one worker only.
     one.max_threads = 1;
@@ -350,8 +295,8 @@ bool launch_in_parts(const KernelCode& code, const void* params, std::size_t par
   const std::int64_t size = ((total + kFixedParts - 1) / kFixedParts + lanes - 1) / lanes * lanes;
   const std::int64_t parts = total == 0 ? 0 : (total + size - 1) / size;
   if (parts < 2) return false;
-  std::vector<Target> targets;
-  if (!find_targets(params, sums, targets)) return false;
+  std::vector<SumTarget> targets;
+  if (!find_sum_targets(params, sums, targets)) return false;
   const double alone = double(total) * code.ns_per_thread;
   const double copies = double(bytes_of(targets)) * kNsPerCopiedByte * double(parts - 1);
   if (alone / double(parts) + copies >= alone) return false;

@@ -2,6 +2,7 @@
 #include "runtime/sum_choice.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <mutex>
 #include <unordered_map>
@@ -15,6 +16,8 @@ constexpr int kTries = 3;                 // of a way before it is judged: the f
 constexpr int kLookAgain = 64;            // launches between two tries of a way that lost
 constexpr double kHopeless = 3;           // times the best: not looked at again before eight times as many launches
 constexpr std::size_t kMostCases = 4096;
+
+std::atomic<int> forced{-1};
 
 struct Way {
   double best = 0;  // seconds; 0: never tried
@@ -46,7 +49,18 @@ std::uint64_t key_of(const SumCase& launch) {
 
 }  // namespace
 
+void force_sum_way(std::optional<SumWay> way) { forced.store(way ? int(*way) : -1, std::memory_order_relaxed); }
+
+std::optional<SumWay> forced_sum_way() {
+  const int way = forced.load(std::memory_order_relaxed);
+  return way < 0 ? std::nullopt : std::optional(SumWay(way));
+}
+
 SumWay choose_sum_way(const SumCase& launch, const SumOptions& options) {
+  if (const auto way = forced_sum_way()) [[unlikely]] {
+    const bool open[kSumWays] = {true, options.copies, options.atomics, options.buckets};
+    if (open[int(*way)]) return *way;
+  }
   const SumWay expected = options.copies && options.copies_expected ? SumWay::copies : SumWay::alone;
   std::lock_guard lock(times().mutex);
   auto& cases = times().by_case;
@@ -55,7 +69,8 @@ SumWay choose_sum_way(const SumCase& launch, const SumOptions& options) {
   ++record.launches;
   const Way& first = record.ways[int(expected)];
   if (first.tries < kTries || first.best < kWorthKnowing) return expected;
-  const bool open[kSumWays] = {true, options.copies, options.atomics && first.best >= options.atomics_from};
+  const bool open[kSumWays] = {true, options.copies, options.atomics && first.best >= options.atomics_from,
+                               options.buckets && first.best >= options.buckets_from};
   int winner = int(expected);
   for (int w = 0; w < kSumWays; ++w) {
     if (!open[w]) continue;

@@ -312,15 +312,20 @@ constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 /// Registers decide less than one would think: spills are stores and loads that other pipes do.
 int wide_lanes(const ir::Function& kernel, int natural) {
   constexpr std::uint64_t kMaxFourfoldWeight = 200, kMaxTwofoldWeight = 700, kMaxParts = 32;
+  constexpr std::uint64_t kMaxWideBranches = 3;
   const int most = natural >= 16 ? 32 : 16;
   if (!has_whole_body(kernel)) return natural;
-  std::uint64_t weight = kernel_weight(kernel), parts = 1;
+  std::uint64_t weight = kernel_weight(kernel), parts = 1, branches = 0;
   bool straight = true;
   each_op(*kernel.body, [&](const Op& op) {
     straight = straight && op.regions.empty();
+    branches += op.code == OpCode::if_;
     if (op.code == OpCode::load && op.result()->type->is_composite())
       parts = std::max<std::uint64_t>(parts, op.result()->type->component_count());
   });
+  // Each branch is code under masks, of as many registers; with AVX-512 LLVM takes 100 to 500 ms for such kernels, twice the time of
+  // one register's worth, while lanes that part leave less to gain. None of those in lanes.py has more than two.
+  if (natural >= 16 && branches > kMaxWideBranches) return natural;
   int lanes = weight <= kMaxFourfoldWeight ? 4 * natural : weight <= kMaxTwofoldWeight ? 2 * natural : natural;
   std::uint64_t memory = private_memory(kernel).bytes;
   auto too_many = [&](int n) {

@@ -1,6 +1,7 @@
 // Atomic read-modify-write: lane by lane in lane order, component by component.
 #include "analysis/private_sums.h"
 #include "codegen/emit/add_queue.h"
+#include "codegen/emit/bucket_adds.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/scalar_atomic.h"
 #include "codegen/emit/target_hooks.h"
@@ -114,6 +115,7 @@ class ElementAtomic {
     alone_ = op.imm == analysis::kAddsAlone || owner == Owner::thread;
     anywhere_ = !alone_ && owner == Owner::unknown;
     in_block_ = owner == Owner::block;
+    in_bucket_ = goes_to_bucket(op);
   }
 
   /// Gives the old values, or zeros where nobody wants them.
@@ -244,7 +246,8 @@ class ElementAtomic {
   void by_lane() {
     if (at_.fast_if) pointers_ = at_.pointers_slow();
     const bool apart = (at_.pointers || at_.fast_if) && is_lanes(pointers_);
-    if (apart && !alone_ && !active_ && e_.unit.hooks->prefetches()) fetch_all();
+    if (apart && !alone_ && !in_bucket_ && !active_ && e_.unit.hooks->prefetches()) fetch_all();
+    if (in_bucket_ && e_.W > 1) return write_down_lanes();
     if (!writes_out_lanes()) return e_.for_each_lane(active_, [&](llvm::Value* lane) { one_lane(lane); });
     if (alone_ && adds() && !wanted_ && e_.W % 4 == 0) {
       if (AddQueue::takes(e_, op_)) return e_.queue->put(e_, info_, values_, pointers_, at_.offset);
@@ -317,6 +320,7 @@ class ElementAtomic {
 
   void one_lane(llvm::Value* lane) {
     llvm::Value* element = e_.lane_of(pointers_, lane);
+    if (in_bucket_) return write_down(element, lane, values_);
     if (adds_pairs()) return add_pairs(element, lane);
     for (std::size_t k = 0; k < info_.parts.size(); ++k) {
       const PartInfo& part = info_.parts[k];
@@ -325,6 +329,40 @@ class ElementAtomic {
       else
         e_.counted_loop(part.count, [&](llvm::Value* i) { one_component(element, k, i, lane); });
     }
+  }
+
+  /// All components of an addition, for one lane or for all of them where they were joined.
+  void write_down(llvm::Value* element, llvm::Value* lane, const Parts& values) {
+    llvm::SmallVector<llvm::Value*, 16> scalars;
+    for (std::size_t k = 0; k < info_.parts.size(); ++k) {
+      WEFT_CHECK(info_.parts[k].count == 1 && info_.parts[k].kind != PartKind::block, "streams are of few scalars");
+      llvm::Value* all = e_.plain(values[k]);
+      scalars.push_back(joins_lanes_ ? of_all_lanes(info_.parts[k].scalar, all) : e_.lane_of(all, lane));
+    }
+    put_in_bucket(e_, op_, e_.byte_offset(element, b_.getInt64(at_.offset + info_.parts[0].offset)), scalars);
+  }
+
+  /// The same for each lane, by way of memory: LLVM would write whole vectors there for every lane that is taken out of them.
+  void write_down_lanes() {
+    auto kept = [&](llvm::Value* v) -> llvm::AllocaInst* {
+      if (!is_lanes(v)) return nullptr;
+      llvm::AllocaInst* memory = e_.entry_alloca(v->getType()->getScalarType(), std::uint64_t(e_.W), 64);
+      b_.CreateAlignedStore(v, memory, llvm::Align(64));
+      return memory;
+    };
+    auto lane_in = [&](llvm::AllocaInst* memory, llvm::Value* all, llvm::Value* lane) -> llvm::Value* {
+      if (!memory) return all;
+      llvm::Type* type = all->getType()->getScalarType();
+      return b_.CreateLoad(type, b_.CreateGEP(type, memory, b_.CreateZExtOrTrunc(lane, e_.unit.i64)));
+    };
+    llvm::AllocaInst* places = kept(pointers_);
+    llvm::SmallVector<llvm::AllocaInst*, 16> memory;
+    for (const Part& part : values_) memory.push_back(kept(e_.plain(part)));
+    e_.for_each_lane(active_, [&](llvm::Value* lane) {
+      Parts own;
+      for (std::size_t k = 0; k < memory.size(); ++k) own.push_back({lane_in(memory[k], e_.plain(values_[k]), lane)});
+      write_down(lane_in(places, pointers_, lane), nullptr, own);
+    });
   }
 
   /// One number at one address: component i of part k, for one lane, or for all of them where they were joined.
@@ -389,6 +427,7 @@ class ElementAtomic {
   bool alone_ = false;          // no other thread takes part
   bool anywhere_ = false;       // nobody knows whose memory it is
   bool in_block_ = false;       // the block's
+  bool in_bucket_ = false;      // written down, to be added later
   bool joins_lanes_ = false;    // all lanes go to one place, as one
   bool draws_numbers_ = false;  // the same, and each wants what it found there
   Parts slots_;

@@ -38,6 +38,36 @@ TEST(PrivateSums, OnlyAddedTo) {
   EXPECT_EQ(found.marked, 1);
 }
 
+std::vector<SumStream> streams(const std::string& body) {
+  auto source = std::make_shared<SourceFile>(
+      "t.wir",
+      "kernel @k(%a: array<vec<f32,3>,1>, %n: array<i32,1>, %b: array<f32,1>, %h: array<f16,1>) "
+      "form(no_overlap, rank 1) {\n" +
+          body + "  return\n}\n");
+  DiagnosticSink sink;
+  auto module = ir::parse_module(source, sink);
+  EXPECT_TRUE(module) << sink.render_all();
+  std::vector<SumStream> found = find_sum_streams(*module->functions.back(), true);
+  ir::walk(*module->functions.back()->body, [&](const ir::Op& op) {
+    if (op.code == ir::OpCode::atomic && !found.empty()) {
+      EXPECT_LT(std::size_t(op.imm - kAddsByStream), found.size());
+    }
+  });
+  return found;
+}
+
+TEST(SumStreams, AdditionsOfOneFormToOneArrayAreOneStream) {
+  const std::vector<SumStream> found = streams(std::string(kAdd) + "  %o2 = atomic add %a[%i][0], %v\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].count, 1u);
+  EXPECT_EQ(found[0].scalar, ScalarKind::f32);
+}
+
+TEST(SumStreams, NoneWhereOneCannotBeWrittenDown) {
+  EXPECT_TRUE(streams(std::string(kAdd) + "  %x = load %h[0i32]\n").size() == 1);
+  EXPECT_TRUE(streams(std::string(kAdd) + "  %x = atomic add %h[%i], 1.0f16\n").empty());
+}
+
 TEST(PrivateSums, ReadAsWell) {
   EXPECT_TRUE(find(std::string(kAdd) + "  %r = load %a[%j][0]\n  store %b[%i], %r\n").sums.empty());
 }

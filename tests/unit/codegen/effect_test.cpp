@@ -366,6 +366,28 @@ TEST(Effect, LanesAreChosenByWhatTheyGain) {
   EXPECT_EQ(choose_lanes(kernel("f32", "  %w = mul %v, %v\n").kernel(), nvptx_target(80)), 1);
 }
 
+TEST(Effect, ManyBranchesTakeOneRegisterOfLanesWithAvx512) {
+  TargetSpec xeon;
+  xeon.triple = "x86_64-unknown-linux-gnu";
+  xeon.cpu_name = "sapphirerapids";
+  xeon.features = "+avx2,+avx512f";
+  auto lanes = [&](int branches) {
+    std::string body = "  %v0 = load %x[%i]\n";
+    for (int k = 0; k < branches; ++k) {
+      const std::string n = std::to_string(k), v = "%v" + n;
+      body += "  %c" + n + " = gt " + v + ", 1.0f32\n  %v" + std::to_string(k + 1) + " = if %c" + n +
+              " : f32 {\n    %s" + n + " = sin " + v + "\n    yield %s" + n + "\n  } else {\n    yield " + v +
+              "\n  }\n";
+    }
+    Program program("kernel @k(%x: array<f32,1>) form(no_overlap, rank 1) {\n  %i = tid 0\n" + body +
+                    "  store %x[%i], %v" + std::to_string(branches) + "\n  return\n}\n");
+    return choose_lanes(program.kernel(), xeon);
+  };
+  EXPECT_EQ(lanes(0), 32);
+  EXPECT_EQ(lanes(3), 32);
+  EXPECT_EQ(lanes(4), 16);
+}
+
 TEST(Effect, LanesAreChosenByPlaces) {
   auto kernel = [](const std::string& body) {
     return Program(

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -56,6 +57,31 @@ TEST(FullVersions, ThatCantBeMadeAreSettledAllTheSame) {
     EXPECT_EQ(one->state(), State::failed);
     EXPECT_EQ(one->binary(), nullptr);
   }
+}
+
+TEST(FullVersions, ThoseThatCostMostForTheirSizeComeFirst) {
+  std::atomic<bool> go{false};
+  auto wait = [&](BuildReport&, std::string&) {
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::make_shared<const KernelBinary>();
+  };
+  auto sleep = [](BuildReport&, std::string&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return std::make_shared<const KernelBinary>();
+  };
+  constexpr int kMostThreads = 4;
+  std::vector<std::shared_ptr<FullVersion>> busy, all;
+  for (int k = 0; k < kMostThreads; ++k) busy.push_back(FullVersion::create(wait));
+  for (const auto& one : busy) one->want();
+  for (int k = 0; k < 2 * kMostThreads; ++k) all.push_back(FullVersion::create(sleep, k == 0 ? 1000 : 10));
+  for (std::size_t k = 0; k < all.size(); ++k) all[k]->note_launch(k == 0 ? 9e-3 : 1e-3 * double(k));
+  for (const auto& one : all) one->want();  // the worst first
+  go = true;
+  for (const auto& one : all)  // not by finish(), which would make them here
+    while (!one->is_settled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto begun = [&](std::size_t k) { return all[k]->times().begun; };
+  EXPECT_LT(begun(all.size() - 1), begun(1));
+  EXPECT_LT(begun(all.size() - 1), begun(0));  // it has cost most, but takes long to make
 }
 
 }  // namespace

@@ -33,11 +33,11 @@ class SumChoiceTest : public testing::Test {
 TEST_F(SumChoiceTest, theFastestWins) {
   for (int winner = 0; winner < kSumWays; ++winner) {
     forget_sum_times();
-    std::array<double, kSumWays> seconds{3e-3, 3e-3, 3e-3};
+    std::array<double, kSumWays> seconds{3e-3, 3e-3, 3e-3, 3e-3};
     seconds[std::size_t(winner)] = 1e-3;
-    EXPECT_GE(last_ways(launch_, {true, true, true}, seconds)[std::size_t(winner)], 95) << winner;
+    EXPECT_GE(last_ways(launch_, {true, true, true, 0, true}, seconds)[std::size_t(winner)], 95) << winner;
     forget_sum_times();
-    EXPECT_GE(last_ways(launch_, {true, true, false}, seconds)[std::size_t(winner)], 95) << winner;
+    EXPECT_GE(last_ways(launch_, {true, true, false, 0, true}, seconds)[std::size_t(winner)], 95) << winner;
   }
 }
 
@@ -52,6 +52,28 @@ TEST_F(SumChoiceTest, atomicsAreTriedWhereLaunchesAreLongEnough) {
   EXPECT_EQ(last_ways(launch_, {true, true, true, 5e-3}, {3e-3, 2e-3, 1e-3})[std::size_t(SumWay::atomics)], 0);
   forget_sum_times();
   EXPECT_GE(last_ways(launch_, {true, true, true, 1e-3}, {3e-3, 2e-3, 1e-3})[std::size_t(SumWay::atomics)], 95);
+}
+
+TEST_F(SumChoiceTest, bucketsAreTriedWhereTheySuitAndLaunchesAreLongEnough) {
+  const std::array<double, kSumWays> seconds{3e-3, 2e-3, 2e-3, 1e-3};
+  const auto buckets = std::size_t(SumWay::buckets);
+  EXPECT_EQ(last_ways(launch_, {true, true, true, 0, false}, seconds)[buckets], 0);
+  forget_sum_times();
+  EXPECT_EQ(last_ways(launch_, {true, true, true, 0, true, 5e-3}, seconds)[buckets], 0);
+  forget_sum_times();
+  EXPECT_GE(last_ways(launch_, {true, true, true, 0, true, 1e-3}, seconds)[buckets], 95);
+}
+
+TEST_F(SumChoiceTest, aForcedWayIsTakenWhereItCanBe) {
+  const SumOptions all{true, true, true, 0, true}, few{true, false, true, 0, false};
+  for (int way = 0; way < kSumWays; ++way) {
+    force_sum_way(SumWay(way));
+    EXPECT_EQ(choose_sum_way(launch_, all), SumWay(way));
+    if (way > 1) {
+      EXPECT_NE(choose_sum_way(launch_, few), SumWay(way));
+    }
+  }
+  force_sum_way(std::nullopt);
 }
 
 TEST_F(SumChoiceTest, shortLaunchesKeepToTheEstimate) {
