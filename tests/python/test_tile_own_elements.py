@@ -129,3 +129,22 @@ def test_sums_of_warps_go_where_they_belong(block):
     y = wp.zeros((10, 16), dtype=float)
     wp.launch_tiled(scatter, dim=2, inputs=[wp.array(numbers, dtype=float)], outputs=[y], block_dim=block)
     np.testing.assert_array_equal(y.numpy().reshape(want.shape), want)
+
+
+@wp.kernel
+def across(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float), d: wp.array2d(dtype=float)):
+    x = wp.tile_load(a, shape=(64, 64))
+    y = wp.tile_load(b, shape=(64, 64)) * 2.0
+    wp.tile_store(c, wp.tile_matmul(x, wp.tile_transpose(y)))
+    wp.tile_store(c, wp.tile_matmul(x, y) + y, offset=(64, 0))
+    d[0, 0] = y[3, 5] + y[40, 63]
+
+
+@pytest.mark.parametrize("block", [64, 128])
+def test_operands_that_are_read_across(block):
+    a, b = (np.random.default_rng(k).integers(-4, 5, size=(64, 64)).astype(np.float32) for k in range(2))
+    c, d = wp.zeros((128, 64), dtype=float), wp.zeros((1, 1), dtype=float)
+    inputs = [wp.array(x, dtype=float) for x in (a, b)]
+    wp.launch_tiled(across, dim=1, inputs=inputs, outputs=[c, d], block_dim=block)
+    np.testing.assert_array_equal(c.numpy(), np.vstack([a @ (2 * b).T, a @ (2 * b) + 2 * b]))
+    assert d.numpy()[0, 0] == 2 * (b[3, 5] + b[40, 63])
