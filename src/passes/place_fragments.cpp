@@ -309,7 +309,8 @@ class Placer {
     ir::Swizzle found;
     bool turned = false;
     for (const Use& use : uses(local.result())) {
-      if (is_access(use) || (ir::calls_block_function(*use.op, ir::kBlockCopy) && use.operand == CopyOperand::tile)) continue;
+      if (is_access(use) || (ir::calls_block_function(*use.op, ir::kBlockCopy) && use.operand == CopyOperand::tile))
+        continue;
       if (!ir::calls_block_function(*use.op, ir::kBlockProduct) || use.operand != ProductOperand::b) return false;
       const ir::Swizzle here = swizzle_of_turned(*use.op);
       if (!here || (found && here != found)) return false;

@@ -167,7 +167,8 @@ void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int 
   const std::int64_t n = w.type->shape.back();
   const Window roots = make(element, {n});
   if (element->element()->size() == 4 && n % 4 == 0)
-    library_call(n % 8 == 0 ? "_tile_twiddles_block_8" : "_tile_twiddles_block_4", {roots.data, i32(n), i32(sign), thread(), thread_count()});
+    library_call(n % 8 == 0 ? "_tile_twiddles_block_8" : "_tile_twiddles_block_4",
+                 {roots.data, i32(n), i32(sign), thread(), thread_count()});
   else
     library_call("_tile_twiddles_block",
                  {roots.data, i32(n), i32(sign), f_.function_.zero(element->element()), thread(), thread_count()});

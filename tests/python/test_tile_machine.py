@@ -38,6 +38,11 @@ def test_gradients_of_tiles_as_ptx(tmp_path, block):
     assert " passed" in out and "failed" not in out
 
 
+def test_sums_and_products_as_ptx(tmp_path):
+    out = run_tests(tmp_path, 32, "cuda and (sums_of_warps or across)", "test_tile_own_elements.py")
+    assert " passed" in out and "failed" not in out
+
+
 RACE = """
 import warp as wp
 

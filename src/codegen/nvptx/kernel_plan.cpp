@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "analysis/block_threads.h"
 #include "analysis/private_sums.h"
@@ -154,16 +155,25 @@ bool same_in_warp(const ir::Value* v, const analysis::Uniformity& in_block, int 
   if (v->is_constant() || in_block.uniform(v)) return true;
   if (v->kind != ir::ValueKind::result || depth > 8) return false;
   const ir::Op& op = *v->op;
-  // The thread's number, moved by multiples of a warp: warps begin where such multiples do.
-  const auto moved = [](const auto& self, const ir::Value* x, int d) -> bool {
-    if (x->kind == ir::ValueKind::constant) return x->as_int() % kWarp == 0;
-    if (x->kind != ir::ValueKind::result || d > 8) return false;
+  // How often the thread's number is in it, beside multiples of a warp that all threads have alike: warps begin at such.
+  const auto threads = [&](const auto& self, const ir::Value* x, int d) -> std::optional<int> {
+    if (x->is_constant()) return x->as_int() % kWarp == 0 ? std::optional(0) : std::nullopt;
+    if (x->kind != ir::ValueKind::result || d > 8) return std::nullopt;
     const ir::Op& made = *x->op;
-    if (made.code == OpCode::block_thread) return true;
-    if (made.code == OpCode::add) return self(self, made.operand(0), d + 1) && self(self, made.operand(1), d + 1);
-    if (made.operands.size() != 2 || !made.operand(1)->is_constant()) return false;
+    if (made.code == OpCode::block_thread) return 1;
+    if (made.code == OpCode::add) {
+      const auto a = self(self, made.operand(0), d + 1), b = self(self, made.operand(1), d + 1);
+      return a && b ? std::optional(*a + *b) : std::nullopt;
+    }
+    if (made.operands.size() != 2 || !made.operand(1)->is_constant() || !in_block.uniform(made.operand(0)))
+      return std::nullopt;
     const std::int64_t n = made.operand(1)->as_int();
-    return (made.code == OpCode::mul && n % kWarp == 0) || (made.code == OpCode::shl && n >= kBits && n < 32);
+    const bool times = made.code == OpCode::mul && n % kWarp == 0;
+    return times || (made.code == OpCode::shl && n >= kBits && n < 32) ? std::optional(0) : std::nullopt;
+  };
+  const auto moved = [&](const ir::Value* x) {
+    const auto found = threads(threads, x, 0);
+    return found && *found <= 1;
   };
   switch (op.code) {
     case OpCode::add:
@@ -172,12 +182,11 @@ bool same_in_warp(const ir::Value* v, const analysis::Uniformity& in_block, int 
     case OpCode::cast:
       return std::all_of(op.operands.begin(), op.operands.end(),
                          [&](const ir::Value* x) { return same_in_warp(x, in_block, depth + 1); });
-    case OpCode::shr:
-      return op.operand(1)->is_constant() && op.operand(1)->as_int() >= kBits && moved(moved, op.operand(0), 0);
+    case OpCode::shr: return op.operand(1)->is_constant() && op.operand(1)->as_int() >= kBits && moved(op.operand(0));
     case OpCode::div:
     case OpCode::floordiv:
       return op.operand(1)->is_constant() && op.operand(1)->as_int() > 0 && op.operand(1)->as_int() % kWarp == 0 &&
-             moved(moved, op.operand(0), 0);
+             moved(op.operand(0));
     default: return false;  // safe: each thread then adds by itself
   }
 }
@@ -293,8 +302,17 @@ std::unordered_set<const ir::Op*> find_block_adds(const ir::Function& kernel) {
   });
   if (ops.empty()) return meeting;
   const analysis::BlockThreads threads(kernel);
+  // In loops that threads leave at different times they may be in different turns.
+  const auto in_step = [&](const ir::Op& op) {
+    for (const ir::Region* at = op.parent; at && at->parent_op; at = at->parent_op->parent) {
+      const ir::Op& around = *at->parent_op;
+      const bool loop = around.code == OpCode::for_ || around.code == OpCode::while_;
+      if (loop && around.text != ir::kSharedLoop && !threads.together(around)) return false;
+    }
+    return true;
+  };
   for (const ir::Op* op : ops)
-    if (same_in_warp(op->indices()[0], threads.shapes())) meeting.insert(op);
+    if (in_step(*op) && same_in_warp(op->indices()[0], threads.shapes())) meeting.insert(op);
   return meeting;
 }
 

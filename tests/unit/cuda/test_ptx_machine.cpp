@@ -330,8 +330,7 @@ TEST(PtxMachine, CountsWhatALaunchDid) {
   const std::string shared = ".shared .align 16 .b8 room[4096];";
   std::string body = "mov.u32 %r9, room;\n";
   for (const char* apart : {"4", "8", "128"})
-    body += std::string("mad.lo.u32 %r1, %t, ") + apart + ", %r9;\n" +
-            "st.shared.u32 [%r1], %t;\nbar.sync 0;\n";
+    body += std::string("mad.lo.u32 %r1, %t, ") + apart + ", %r9;\n" + "st.shared.u32 [%r1], %t;\nbar.sync 0;\n";
   std::string counts;
   PtxLaunch launch = launch_of(32);
   launch.count = &counts;
