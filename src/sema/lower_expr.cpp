@@ -1,5 +1,6 @@
 // Expressions: names, subscripts, literals, conditions.
 #include "sema/lowering.h"
+#include "types/tile_type.h"
 
 namespace weft::sema {
 
@@ -194,7 +195,7 @@ ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
   if (type->is_indexed_array()) value = indexed_field(value, 0);
   if (type->is_array() || type->is_indexed_array()) return builder_.unary(ir::OpCode::nonnull, value);
   fail(DiagCode::bad_condition, at_node, "a condition must be a bool, a number or an array, not " + type->user_name(),
-       "compare it with something");
+       tile_type(type) ? "take an element, [0] of a tile of one, or reduce it first" : "compare it with something");
   return nullptr;
 }
 
