@@ -2596,7 +2596,7 @@ def tile_extract(a: Any, i: _b.int) -> Any:
 def tile_fft(inout: Any) -> None:
     """The Fourier transform of each row, in place, unscaled; elements are vec2, real and imaginary part."""
 def tile_from_thread(shape: _T, value: Any, thread_idx: _b.int, storage: _b.str = ...) -> _T:
-    """A tile of the value that one thread of the block has."""
+    """A tile of the value that one thread of the block has; of the nearest if there is no such thread."""
 def tile_full(shape: _T, value: _T2, dtype: type[_T2], storage: _b.str = ...) -> _T:
     """A tile of one value."""
 def tile_ifft(inout: Any) -> None:

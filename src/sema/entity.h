@@ -83,6 +83,7 @@ struct Place {
   std::vector<ir::Value*> dynamic;  // values of the path's dynamic steps
   const Type* type = nullptr;       // of what the place holds
   bool of_tile = false;             // memory of a tile
+  bool repeated = false;            // memory of a tile that is there several times: can't be written to
   bool nowhere = false;             // a number of an empty vector, a temporary that may be written to
   /// Several components at once (v[1:3], t.p, m[:, 1]): each one's way down from `path`, row by row. `type` is then that
   /// of all of them together, `whole` that of the value they lie in. Empty: the place is one thing.

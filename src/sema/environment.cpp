@@ -96,6 +96,7 @@ void FunctionLowering::assign_variable(const syntax::Node& at_node, std::string_
       return set_variable(variable, Entity::failed());
     }
     var.type = value.type();
+    var.parted = -1;
     if (!value.value->is_constant() && value.value->name.empty()) value.value->name = function_.arena.copy(name);
   }
   value.maybe_unset = false;
@@ -110,6 +111,7 @@ bool FunctionLowering::may_become(const Variable& var, const Type* type) const {
   // unrolled go back to the names of their begin.
   for (const Loop& loop : loops_)
     if (!loop.op) return false;
+  if (var.parted >= 0 && var.value.kind == Entity::Kind::none) return true;  // nobody can mean what it was
   const ir::Region* here = builder_.region();
   const ir::Op* around = here->parent_op;
   return var.region == here ||
@@ -161,6 +163,14 @@ Entity FunctionLowering::read_variable(int variable, const syntax::Node* at_node
   }
   if (!at_node) return value;
   if (value.kind == Entity::Kind::none && names_lost_) return Entity::failed();
+  if (value.kind == Entity::Kind::none && var.parted >= 0) {
+    const Type *one = var.type, *other = variables_[std::size_t(var.parted)].type;
+    if (variable > var.parted) std::swap(one, other);  // in the order of the text
+    return fail(DiagCode::type_change, *at_node,
+                "'" + std::string(var.name) + "' is " + one->user_name() + " on one way to here and " +
+                    other->user_name() + " on another",
+                "use a name of its own for each");
+  }
   if (value.kind == Entity::Kind::none)
     return fail(DiagCode::unknown_name, *at_node, "'" + std::string(var.name) + "' is used before it is assigned",
                 "give it a value before this line on every path, e.g. " + std::string(var.name) + " = float(0.0)");
@@ -258,11 +268,15 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
   Entity result[2];
   std::vector<std::pair<int, Entity>> changed[2];
   std::vector<std::pair<std::string_view, int>> renewed;  // by the first side; the second one begins as the first did
+  std::map<std::string_view, int> last[2];                // what names are in the end that a side has assigned
   for (std::size_t side = 0; side < 2; ++side) {
     builder_.set_place(op->regions[side]);
     std::size_t mark = enter_frame(), names = renewed_.size();
     result[side] = side == 0 ? then_fn() : else_fn();
     changed[side] = leave_frame(mark);
+    for (const auto& [variable, entity] : changed[side])
+      if (const Variable& var = variables_[std::size_t(variable)]; !var.internal && entity.is_value())
+        last[side][var.name] = find_variable(var.name);
     if (side == 1) break;
     for (std::size_t i = names; i < renewed_.size(); ++i)
       renewed.emplace_back(renewed_[i].first, variable_index_[renewed_[i].first]);
@@ -313,7 +327,18 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
   builder_.set_place(outer);
   --region_depth_;
   for (auto& [variable, entity] : updates) set_variable(variable, std::move(entity));
+  if (!else_has_left)
+    for (const auto& [name, variable] : last[0])
+      if (auto other = last[1].find(name); other != last[1].end()) part_name(variable, other->second);
   return value;
+}
+
+void FunctionLowering::part_name(int one, int other) {
+  if (one == other) return;
+  for (const auto& [variable, away] : {std::pair{one, other}, std::pair{other, one}}) {
+    variables_[std::size_t(variable)].parted = away;
+    set_variable(variable, Entity::nothing());
+  }
 }
 
 }  // namespace weft::sema

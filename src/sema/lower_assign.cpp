@@ -1,5 +1,6 @@
 // Assignment: plain, annotated, augmented, unpacking.
 #include "sema/lowering.h"
+#include "sema/tile_hints.h"
 #include "sema/tiles.h"
 
 namespace weft::sema {
@@ -80,7 +81,8 @@ Entity FunctionLowering::storable(Entity value, const Type* type, const Node& at
                                              : type == types::i32() ? "int"
                                                                     : "wp." + type->user_name()) +
                                  "(…)"
-                           : "make a " + type->user_name() + " of it first";
+                       : is_tile_of_one(v->type) ? std::string(kTakeElement)
+                                                 : "make a " + type->user_name() + " of it first";
     return fail(DiagCode::type_mismatch, at_node,
                 std::string("can't store ") + v->type->user_name() + " in " + what + " of type " + type->user_name(),
                 cure);
@@ -150,6 +152,10 @@ void FunctionLowering::lower_augmented(const AugmentedAssignStmt& stmt) {
   if (place.root == Place::Root::none || value.is_error()) return;
   if (place.root == Place::Root::temporary && tile_type(place.type)) {
     Tiles(*this, stmt).update(operator_name(stmt.op), Entity::of(place.base), value);
+    return;
+  }
+  if (place.repeated) {
+    Tiles(*this, stmt).refuse_write();
     return;
   }
   if (place.of_tile && place.type->is_struct() && place.dynamic.empty() && value.is_value() &&

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sema/lowering.h"
+#include "sema/tile_hints.h"
 
 namespace weft::sema {
 
@@ -231,6 +232,15 @@ Entity FunctionLowering::no_overload(std::string_view name, const std::vector<Ar
   Diagnostic& d = sink_.report(
       DiagCode::no_overload, at_node.loc,
       "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) + ")", at_node.underline());
+  for (const Argument& arg : args) {
+    if (!arg.entity.is_value() || !tile_type(arg.entity.type())) continue;
+    const bool builtin = std::ranges::any_of(candidates, [&](const std::string& c) { return c.find("->") != c.npos; });
+    if (is_tile_of_one(arg.entity.type()))
+      d.notes.push_back({{}, std::string(kTakeElement)});
+    else if (builtin)
+      d.notes.push_back({{}, "for each element: wp.tile_map(wp." + std::string(name) + ", …)"});
+    break;
+  }
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < candidates.size() && i < kShown; ++i)
     d.notes.push_back({{}, "there is " + candidates[i]});

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "sema/lowering.h"
+#include "sema/tile_hints.h"
 
 namespace weft::sema {
 
@@ -114,7 +115,8 @@ Entity FunctionLowering::construct_scalar(const Type* type, const std::vector<Ar
   ir::Value* value = value_of(e, at_node);
   if (!value) return Entity::failed();
   if (!value->type->is_scalar())
-    return fail(DiagCode::bad_call, at_node, "can't convert " + value->type->user_name() + " to " + type->user_name());
+    return fail(DiagCode::bad_call, at_node, "can't convert " + value->type->user_name() + " to " + type->user_name(),
+                is_tile_of_one(value->type) ? std::string(kTakeElement) : std::string());
   builder_.set_loc(at_node.loc);
   return Entity::of(cast(value, type));
 }

@@ -3,6 +3,7 @@
 
 #include "sema/lowering.h"
 #include "types/fabric_type.h"
+#include "types/tile_type.h"
 
 namespace weft::sema {
 
@@ -204,7 +205,9 @@ ir::Value* FunctionLowering::truth(Entity entity, const Node& at_node) {
                        return field.name == "result" && field.type->is_bool();
                      });
   fail(DiagCode::bad_condition, at_node, "a condition must be a bool, a number or an array, not " + type->user_name(),
-       tells ? "ask its field 'result'" : "compare it with something");
+       tells             ? "ask its field 'result'"
+       : tile_type(type) ? "take an element, [0] of a tile of one, or reduce it first"
+                         : "compare it with something");
   return nullptr;
 }
 

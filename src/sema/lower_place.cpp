@@ -346,6 +346,14 @@ void FunctionLowering::write_place(const Place& place, Entity value, const Node&
     if (!value.is_error()) Tiles(*this, at_node).assign(place.base, value);
     return;
   }
+  if (place.repeated) {
+    Tiles(*this, at_node).refuse_write();
+    return;
+  }
+  // A tile's elements take numbers of any type, as tile_assign does.
+  if (place.of_tile && place.type->is_scalar() &&
+      (value.is_literal() || (value.is_value() && value.type()->is_scalar())))
+    value = construct_scalar(place.type, {{{}, value, nullptr, nullptr}}, value_node ? *value_node : at_node);
   value = storable(value, place.type, value_node ? *value_node : at_node,
                    place.root == Place::Root::memory ? "an array element" : "a component");
   if (!value.is_value()) return;

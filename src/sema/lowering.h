@@ -179,9 +179,10 @@ class FunctionLowering {
     const Type* type = nullptr;          // fixed by the first assignment of a value
     SourceLoc first;                     // first assignment
     const ir::Region* region = nullptr;  // where that stands
-    bool internal = false;               // ours: a flag or a result
-    ir::Value* home = nullptr;           // of a tile that loops assign: the memory that holds it between turns
-    bool flag = false;                   // of a loop ("$on", "$go"): means nothing outside the block that made it
+    int parted = -1;            // what the name is on another way to here, with another type; has no value then
+    bool internal = false;      // ours: a flag or a result
+    ir::Value* home = nullptr;  // of a tile that loops assign: the memory that holds it between turns
+    bool flag = false;          // of a loop ("$on", "$go"): means nothing outside the block that made it
   };
   struct Loop {
     ir::Op* op = nullptr;                      // null: being unrolled
@@ -203,6 +204,8 @@ class FunctionLowering {
   Entity read_variable(int variable, const syntax::Node* at);
   /// From here on the name is a new variable if the one that it was has another type: the target of a loop, or an array.
   void renew_variable(std::string_view name, SourceLoc at, const Type* type);
+  /// A name is one variable on one way to here and one of another type on the other: reading it is a mistake.
+  void part_name(int one, int other);
   /// Whether a name that stands for an array may stand for one of another type from here on.
   bool may_become(const Variable& var, const Type* type) const;
   /// Names that were renewed since `mark` are again what they were.

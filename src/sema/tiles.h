@@ -44,6 +44,8 @@ class Tiles {
   bool assign(ir::Value* window, const Entity& value);
   /// shape, dtype, ndim, size; nothing if it has no such attribute.
   std::optional<Entity> attribute(const Type* type, std::string_view name);
+  /// Says that an element of a broadcast can't be written to.
+  void refuse_write() { fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to"); }
 
  private:
   using Coords = std::span<ir::Value* const>;

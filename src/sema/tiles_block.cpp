@@ -87,7 +87,10 @@ ir::Value* Tiles::from_thread(ir::Value* value, const Argument& which) {
   }
   const Window slot = make(value->type, {1});
   ir::Value* first[] = {i32(0)};
-  guarded(b_.binary(OpCode::eq, thread(), f_.cast(index, types::i32())), [&] { put(slot, first, value); });
+  // A thread that is not there stands for the nearest: somebody has to write what all read.
+  ir::Value* last = b_.binary(OpCode::sub, thread_count(), i32(1));
+  ir::Value* who = b_.binary(OpCode::max, b_.binary(OpCode::min, narrowed(index), last), i32(0));
+  guarded(b_.binary(OpCode::eq, thread(), who), [&] { put(slot, first, value); });
   return get(slot, first);
 }
 

@@ -193,7 +193,9 @@ std::optional<Tiles::Bound> Tiles::bind(std::string_view form, std::span<const s
     if (p >= params.size()) {
       fail(DiagCode::bad_call, node(arg),
            arg.keyword.empty() ? std::string(form) + "() takes at most " + std::to_string(params.size()) + " arguments"
-                               : std::string(form) + "() has no parameter '" + std::string(arg.keyword) + "'");
+                               : std::string(form) + "() has no parameter '" + std::string(arg.keyword) + "'",
+           arg.keyword == "m" || arg.keyword == "n" ? "extents are one argument: shape=(m, n); offsets count elements"
+                                                    : "");
       return std::nullopt;
     }
     if (bound[p]) {

@@ -1,6 +1,7 @@
 // Elementwise work on tiles, and reductions: operators, tile_map, tile_astype, tile_reduce and their like.
 #include <algorithm>
 
+#include "sema/tile_hints.h"
 #include "sema/tiles.h"
 
 namespace weft::sema {
@@ -155,12 +156,14 @@ Entity Tiles::binary(std::string_view name, const Entity& left, const Entity& ri
   const bool scales = name == "mul" || name == "div", both = is_tile(left) && is_tile(right);
   if (!scales && name != "add" && name != "sub" && !is_bitwise(name))
     return fail(DiagCode::type_mismatch, at_, "this operator does not work on tiles",
-                "use wp.tile_map(wp." + std::string(name) + ", …)");
+                name == "matmul" ? "use wp.tile_matmul(a, b)" : "use wp.tile_map(wp." + std::string(name) + ", …)");
   if (!both && !scales)
     return fail(
         DiagCode::type_mismatch, at_,
         "'" + std::string(name) + "' of a tile takes another tile, not " + f_.describe(is_tile(left) ? right : left),
-        "make one: wp.tile_full(shape, value), or use wp.tile_map(…)");
+        is_tile_of_one(is_tile(left) ? left.type() : right.type())
+            ? std::string(kTakeElement)
+            : "make one: wp.tile_full(shape, value), or use wp.tile_map(…)");
   Entity a = left, b = right;
   const Type* element = tile_type((is_tile(a) ? a : b).type())->element;
   const Type* scalar = element->is_composite() ? element->element() : element;

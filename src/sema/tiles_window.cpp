@@ -240,6 +240,7 @@ std::optional<Place> Tiles::element_place(const Window& w, std::span<const Entit
   place.root = Place::Root::memory;
   place.base = w.data;
   place.of_tile = true;
+  place.repeated = is_broadcast(w);
   place.indices = {flat_index};
   place.type = w.type->element;
   return place;

@@ -240,3 +240,18 @@ def test_deep_private_memory_has_room_on_the_stack():
     wp.launch_tiled(k, dim=2, inputs=[y], block_dim=32, device="cpu")
     total = sum(2.0 * lane for lane in range(32))
     assert (y.numpy() == total + 19999.0 + np.arange(32)).all()
+
+
+@wp.kernel(enable_backward=False)
+def told_by_one(n: int, out: wp.array(dtype=float)):
+    i, lane = wp.tid()
+    wp.tile_store(out, wp.tile_from_thread(2, float(lane) + 7.0, n))
+
+
+def test_a_thread_that_is_not_there_is_the_nearest():
+    out = wp.zeros(2, dtype=float, device="cpu")
+    for threads, n, want in ((33, 5, 12), (33, 5000, 39), (33, -1, 7), (33, 2**31 - 1, 39), (1, 5, 7)):
+        wp.launch_tiled(told_by_one, dim=1, inputs=[n, out], block_dim=threads, device="cpu")
+        assert list(out.numpy()) == [want, want]
+    wp.launch(told_by_one, dim=(1, 20), inputs=[40, out], block_dim=32, device="cpu")  # a block that lacks threads
+    assert list(out.numpy()) == [26, 26]

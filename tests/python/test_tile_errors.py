@@ -62,6 +62,17 @@ def kernel_error(body, *, args="x: wp.array(dtype=float), n: int", error=Excepti
         ("t = wp.tile_view(wp.tile_zeros(4), offset=(slice(2, 2),))", "empty tile"),
         ("t = wp.tile_view(wp.tile_zeros(4), offset=(0, slice(0, 2)))", "2 dimensions"),
         ("t = wp.tile_matmul(wp.tile_zeros((2, 3)), wp.tile_zeros((3, 2)), precision='half')", '"default", "tf32"'),
+        ("t = wp.tile_broadcast(wp.tile_zeros(4), shape=(3, 4))\nt[0, 0] = 1.0", "broadcast of a tile can't be written to"),
+        ("t = wp.tile_broadcast(wp.tile_zeros(4), shape=(3, 4))\nt[n, 0] += 1.0", "broadcast of a tile can't be written to"),
+        ("t = wp.tile_zeros(m=2, n=2)", "shape=(m, n)"),
+        ("t = wp.tile_zeros((2, 2)) @ wp.tile_zeros((2, 2))", "wp.tile_matmul(a, b)"),
+        ("if wp.tile_sum(wp.tile_zeros(4)):\n    x[0] = 1.0", "[0]"),
+        ("x[0] = 1.0 + wp.tile_sum(wp.tile_zeros(4))", "[0]"),
+        ("x[0] = wp.tile_sum(wp.tile_zeros(4))", "[0]"),
+        ("x[0] = float(wp.tile_sum(wp.tile_zeros(4)))", "[0]"),
+        ("x[0] = wp.sqrt(wp.tile_sum(wp.tile_zeros(4)))", "[0]"),
+        ("t = wp.sin(wp.tile_zeros(4))", "wp.tile_map(wp.sin, …)"),
+        ("t = wp.tile_zeros(4)\nt[0] = wp.vec3(1.0)", "can't store vec3f"),
     ],
 )
 def test_mistakes(body, words):
@@ -79,6 +90,34 @@ def test_mistakes(body, words):
 )
 def test_operands_that_tiles_do_not_take(body, words):
     assert words in kernel_error(body, error=TypeError)
+
+
+@pytest.mark.parametrize("ending", ["wp.tile_store(x, t)", "x[0] = t[0]", "t += t"])
+@pytest.mark.parametrize("other", ["t = wp.tile_zeros(5)", "t = wp.tile_zeros(4)\n    t = wp.tile_zeros(5)"])
+def test_a_name_with_two_shapes_is_not_used_behind_the_branches(other, ending):
+    told = kernel_error(f"if n > 2:\n    t = wp.tile_zeros(4)\nelse:\n    {other}\n{ending}")
+    assert "'t' is tile(float32, 4) on one way to here and tile(float32, 5) on another" in told
+
+
+def test_a_name_with_two_shapes_in_branches_of_its_own():
+    @wp.kernel
+    def k(n: int, y: wp.array(dtype=float)):
+        if n > 2:
+            t = wp.tile_ones(4, dtype=float)
+            y[0] = wp.tile_sum(t)[0]
+        else:
+            t = wp.tile_ones(5, dtype=float)
+            y[0] = wp.tile_sum(t)[0]
+        if n > 2:
+            t = wp.tile_ones(7, dtype=float)
+        else:
+            t = wp.tile_ones(7, dtype=float) * 2.0
+        y[1] = wp.tile_sum(t)[0]
+
+    y = wp.zeros(2, dtype=float)
+    for n, want in ((1, [5, 14]), (3, [4, 7])):
+        wp.launch_tiled(k, dim=1, inputs=[n, y], block_dim=32)
+        assert list(y.numpy()) == want
 
 
 def test_mistakes_of_launches():

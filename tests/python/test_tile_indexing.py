@@ -435,3 +435,27 @@ def test_windows_of_what_a_loop_makes():
         now = x[::-1] if n % 2 else x
         np.testing.assert_array_equal(y.numpy(), now)
         np.testing.assert_array_equal(z.numpy(), 2 * now[1:3] if n else x[:2])
+
+
+def test_elements_take_numbers_of_other_types():
+    @wp.kernel
+    def k(n: int, y: wp.array2d(dtype=float), whole: wp.array(dtype=int), v: wp.array(dtype=wp.vec3)):
+        t = wp.tile_zeros((2, 2), dtype=float)
+        t[0, 0] = 7
+        t[0, 1] = n + 1
+        t[n, n] = wp.float64(0.5)
+        wp.tile_store(y, t)
+        w = wp.tile_zeros(3, dtype=int)
+        w[0] = 2.7
+        w[1] = float(n) + 0.5
+        w[2] = wp.int64(-3)
+        wp.tile_store(whole, w)
+        u = wp.tile_zeros(1, dtype=wp.vec3)
+        u[0][1] = n
+        wp.tile_store(v, u)
+
+    y, whole, v = zeros((2, 2)), zeros(3, int), zeros(1, wp.vec3)
+    run(k, 1, y, whole, v)
+    np.testing.assert_array_equal(y.numpy(), [[7, 2], [0, 0.5]])
+    np.testing.assert_array_equal(whole.numpy(), [2, 1, -3])
+    np.testing.assert_array_equal(v.numpy(), [[0, 1, 0]])
