@@ -490,8 +490,13 @@ std::optional<Constant> default_value(const Param& param, const Pattern& pattern
     sink.report(DiagCode::bad_annotation, expr.loc, "the default value must be a constant", expr.underline());
     return std::nullopt;
   }
-  const Constant& c = value->constant;
-  // Plain numbers take the parameter's type, as at a launch; but a float never becomes an integer.
+  Constant c = value->constant;
+  // Plain numbers and truth values take the parameter's type, as at a launch; but a float never becomes an integer.
+  const Type* given = pattern.kind == Pattern::Kind::exact ? pattern.type : nullptr;
+  if (given && c.form == Constant::Form::typed && c.type->is_bool() && (given->is_int() || given->is_float()))
+    c = Constant::of_int(c.bits[0] != 0);
+  else if (given && given->is_bool() && c.form == Constant::Form::integer)
+    c = Constant::of_bool(c.magnitude != 0);
   bool fits = false;
   builtins::Bindings bindings;
   switch (c.form) {

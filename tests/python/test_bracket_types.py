@@ -147,3 +147,26 @@ def test_fixed_arrays_are_annotations() -> None:
     out = wp.zeros((2, 3), dtype=int)
     wp.launch(run, dim=1, inputs=[out])
     assert out.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_extents_of_tiles_as_type_checkers_want_them():
+    made = wp.tile[float, Literal[8], Literal[4]]
+    assert made.shape == (8, 4) and made.ndim == 2 and wp.tile[float, Literal[8], Any].shape == (8, Any)
+    assert made.dtype is wp.float32
+    assert wp.types.get_type_code(made) == "tl8x4f4" and wp.types.get_type_code(wp.tile[float]) == "tl?f4"
+    with pytest.raises(ValueError, match="numbers from 1 to 65536"):
+        wp.tile[float, Literal[8, 4]]
+    with pytest.raises(TypeError, match="at least a dtype"):
+        wp.tile[()]
+
+    @wp.func
+    def doubled(t: wp.tile[float, Literal[8], Literal[4]]):
+        return t + t
+
+    @wp.kernel
+    def launched(x: wp.array2d(dtype=float)):
+        wp.tile_store(x, doubled(wp.tile_load(x, shape=(8, 4))))
+
+    x = wp.ones((8, 4), dtype=float, device="cpu")
+    wp.launch_tiled(launched, dim=[1], inputs=[x], block_dim=32, device="cpu")
+    assert np.all(x.numpy() == 2.0)

@@ -209,6 +209,8 @@ def test_copies_and_fills(device: wp.Device) -> None:
     assert (a + 1.0).numpy().tolist() == [1.0] * 10 and wp.array(a).shape == (10,) and (-a).shape == (10,)
     a += 3.0
     assert isinstance(a, wp.fabricarray) and data.numpy().tolist() == [3.0] * 10
+    assert wp.map(wp.mul, a, 2.0, out=a) is a and data.numpy().tolist() == [6.0] * 10
+    a.zero_()
     assert a.to(a.device) is a and str(a) == str(a.numpy())
     with pytest.raises(RuntimeError, match="9 elements"):
         a.assign(np.arange(9))

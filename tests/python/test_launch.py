@@ -106,6 +106,25 @@ def test_ranks_and_empty_grids(dim):
     assert out.numpy()[0] == np.prod(dim)
 
 
+@wp.func
+def counted(n: int = True):
+    return n + 10
+
+
+@wp.kernel
+def with_truths(x: wp.array(dtype=float), n: int = False, a: float = True, b: bool = 1, c: wp.uint8 = True):
+    x[0] = float(n) + 2.0 * a + 4.0 * float(b) + 8.0 * float(c)
+    x[1] = float(counted())
+
+
+def test_truth_values_are_defaults_of_numbers():
+    x = wp.zeros(2, dtype=float, device="cpu")
+    wp.launch(with_truths, 1, [x], device="cpu")
+    assert x.numpy().tolist() == [14.0, 11.0]
+    wp.launch(with_truths, 1, [x, 1, 0.0, False, 0], device="cpu")
+    assert x.numpy().tolist() == [1.0, 11.0]
+
+
 def test_default_arguments():
     x = wp.zeros(2, dtype=float)
     wp.launch(with_default, 2, [x])

@@ -71,11 +71,11 @@ _REASONS = (
     (r"Not equal to tolerance|within \d+ places", "rounding"),
     # What programs don't reach.
     (r"aot/|apic|metaclass|new_del|array_descriptor|null_arrays|grad_keepalive|scope_markers|visualize", "internals"),
-    (r"has no attribute|have the attribute|cannot import name|No module named|No such file", "internals"),
+    (r"has no attribute|have the attribute|cannot import name|No module named|No such file|has no counterpart here", "internals"),
     (r"test_texture_cpu_large_dimensions|optimization_record|cpu_llvm|includes_version|compiler_flags|transient_module|interface_empty", "internals"),
     # Walks over the other one's nodes in memory; classes that are made twice there; ids that are assigned to.
     (r"sah_depth_fits_query_stack|equivalent_dtype|deprecated_top_level_alias|raises_on_native_device|missing_feature_name", "internals"),
-    (r"has_overloads|function_name_is_deterministic|composite_defaults|inline_hint|in_struct_numpy", "internals"),
+    (r"aliasing_from_numpy|has_overloads|function_name_is_deterministic|composite_defaults|inline_hint|in_struct_numpy", "internals"),
     # Loaders of modules that a test replaces: launches don't go through them here.
     (r"test_ffi_jax_module_load_failure", "internals"),
     (r"logger|cache_hit|cold_start|hash|options_disambiguation|infer_argument_types|protocol_conformance", "internals"),

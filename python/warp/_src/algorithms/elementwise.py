@@ -189,7 +189,7 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def _outputs(out: Any) -> list[Any]:
     outputs = list(out) if isinstance(out, (list, tuple)) else [out]
     for one in outputs:
-        if not isinstance(one, (array, indexedarray)):
+        if not isinstance(one, (array, indexedarray)) and not hasattr(one, "_wp_fabric_"):
             raise TypeError(f"out= takes an array, or a list of them for several results, not {type(one).__name__}")
     return outputs
 
@@ -248,7 +248,8 @@ def map(
     for a in arrays:
         if a.foreign and a.value.device != where:
             a.value = a.value.to(where)
-    outputs = None if out is None else _outputs(out)
+    given = [] if out is None else _outputs(out)
+    outputs = None if out is None else [one.contiguous() if hasattr(one, "_wp_fabric_") else one for one in given]
     kinds = "" if outputs is None else "".join("a" if isinstance(o, array) else "i" for o in outputs)
     prepared = _prepared(func, arguments, len(shape), kinds)
     if outputs is not None:
@@ -262,6 +263,9 @@ def map(
         outputs = [_new_array(t, shape, grad and _has_floats(t), where) for t in prepared.results]
     values = [a.value for a in arguments]
     launch(prepared.kernel, dim=shape, inputs=values, outputs=outputs, device=where, block_dim=block_dim)
+    for one, made in zip(given, outputs):
+        if one is not made:  # its elements lie in buckets
+            one.assign(made)
     return out if out is not None else outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -308,9 +312,6 @@ def _operand(value: Any, other: Any) -> Any:
 
 def operate(name: str, a: Any, b: Any, out: Any = None) -> Any:
     """An operator on an array and another operand; NotImplemented where the other one is nothing that maps."""
-    if hasattr(out, "_wp_fabric_"):  # a += b
-        out.assign(operate(name, a, b))
-        return out
     a, b = (one.contiguous() if hasattr(one, "_wp_fabric_") else one for one in (a, b))
     first = isinstance(a, (array, indexedarray))
     other = b if first else a

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from warp._src.values.annotation_unions import InUnions
+from warp._src.values.scalars import scalar_class
 from warp._src.values.types import type_handle
 
 __all__ = ["tile", "tile_stack"]
@@ -35,11 +36,15 @@ class tile(InUnions):
                 raise ValueError(f"the shape of a tile type is made of numbers from 1 to 65536 and Any, not {n!r}")
         if len(extents) > 4:
             raise ValueError(f"a tile has 1 to 4 dimensions, not {len(extents)}")
-        self.dtype, self.shape, self.storage = dtype, extents, storage
+        known = scalar_class(dtype) if isinstance(dtype, type) else None  # float is float32
+        self.dtype, self.shape, self.storage = known or dtype, extents, storage
 
     def __class_getitem__(cls, parameters: Any) -> tile:
         given = parameters if isinstance(parameters, tuple) else (parameters,)
+        if not given:
+            raise TypeError("wp.tile[…] requires at least a dtype")
         shape = given[1] if len(given) == 2 and isinstance(given[1], tuple) else given[1:]
+        shape = tuple(get_args(n)[0] if get_origin(n) is Literal and len(get_args(n)) == 1 else n for n in shape)
         return cls(given[0], shape or None)
 
     def size_in_bytes(self) -> int:

@@ -253,6 +253,9 @@ def get_type_code(arg_type: Any) -> str:
     if get_origin(arg_type) is tuple:
         parts = get_args(arg_type)
         return f"tpl{len(parts)}{''.join(map(get_type_code, parts))}"
+    if getattr(arg_type, "_wp_tile_", "") == "tile" and not isinstance(arg_type, type):
+        extents = "x".join("?" if n is Any else str(n) for n in arg_type.shape) or "?"
+        return f"tl{extents}{get_type_code(arg_type.dtype)}"
     sort = "indexed" if getattr(arg_type, "_wp_indexed_", False) else getattr(arg_type, "_wp_fabric_", "")
     prefix = _ARRAY_CODES[f"{sort}array"] if sort else "a" if isinstance(arg_type, _weft.Array) else ""
     if prefix and not isinstance(arg_type, type):
