@@ -167,7 +167,10 @@ struct Build {
   }
 
   void fill_leaves() {
-    if (source.of_faces())
+    if (source.of_faces() && tree.edges.is_valid())
+      launch("fill_and_measure_faces", source.count, handle(source.points), handle(source.indices), handle(placed),
+             handle(rows(tree.leaves)), handle(tree.edges));
+    else if (source.of_faces())
       launch("fill_faces", source.count, handle(source.points), handle(source.indices), handle(placed),
              handle(rows(tree.leaves)));
     else
@@ -208,6 +211,7 @@ class GpuTrees final : public geometry::DeviceTrees {
     tree.leaves = runtime::Array::empty(types::u32(), {n, rows_of_item(source) * 4}, false, &device);
     b.lay_out();
     if (source.of_faces()) make_tables(device, tree.nodes, tree.fours, tree.pairs);
+    if (source.of_faces() && !facts) tree.edges = no_edges(device);
     b.fill_leaves();
     if (moments) {
       tree.moments = runtime::Array::empty(types::f32(), {nodes, 2 * geometry::kMomentRows}, false, &device);
@@ -224,10 +228,13 @@ class GpuTrees final : public geometry::DeviceTrees {
   void refit(cuda::Device& device, DeviceTree& tree, const TreeSource& source) override {
     const RecordingSuspended unrecorded;
     if (tree.count == 0) return;
-    if (source.of_faces())
-      launch("refill_faces", tree.count, handle(source.points), handle(source.indices), handle(rows(tree.leaves)));
-    else
+    if (source.of_faces()) {
+      tree.edges = no_edges(device);
+      launch("refill_faces", tree.count, handle(source.points), handle(source.indices), handle(rows(tree.leaves)),
+             handle(tree.edges));
+    } else {
       launch("refill_boxes", tree.count, handle(source.lowers), handle(source.uppers), handle(rows(tree.leaves)));
+    }
     const std::int64_t nodes = tree.nodes.extent(0);
     const runtime::Array arrived = counters(device, nodes);
     launch("refit_nodes", nodes, handle(rows(tree.leaves)), std::int32_t(rows_of_item(source)), handle(tree.nodes),
@@ -245,7 +252,22 @@ class GpuTrees final : public geometry::DeviceTrees {
     launch("make_tables", count, handle(rows(nodes)), handle(fours), handle(pairs));
   }
 
+  void set_mean_edge(cuda::Device& device, const DeviceTree& tree, std::uint64_t to) override {
+    const RecordingSuspended unrecorded;
+    runtime::Array::External slot;
+    slot.data = reinterpret_cast<void*>(to);
+    slot.space = &device;
+    const runtime::Array mean = runtime::Array::wrap(types::f32(), {1}, std::move(slot));
+    launch("set_mean_edge", 1, handle(tree.edges), handle(mean));
+  }
+
  private:
+  static runtime::Array no_edges(cuda::Device& device) {
+    runtime::Array out = runtime::Array::empty(types::f64(), {2}, false, &device);
+    out.fill_zero();
+    return out;
+  }
+
   /// The sum of the lengths of all edges of faces that are numbers, and how many there are, as two float64 seen as int64: for
   /// their mean.
   static runtime::Array edge_sum(cuda::Device& device, const TreeSource& source) {

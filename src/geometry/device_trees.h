@@ -23,6 +23,7 @@ struct DeviceTree {
   runtime::Array nodes, leaves;  // 64 bytes a node, 48 a face or 32 a box; bytes
   runtime::Array moments;        // NarrowMoments, or none
   runtime::Array fours, pairs;   // of faces: what rays and closest points read (geometry/tree.h); or none
+  runtime::Array edges;          // of faces that the host has not looked at: lengths together, how many; else none
   runtime::Array groups;         // a table of GroupRoot with room for as many groups as items, or none
   std::uint32_t count = 0;
 };
@@ -39,6 +40,8 @@ class DeviceTrees {
   /// them or are none yet.
   virtual void make_tables(cuda::Device& device, const runtime::Array& nodes, runtime::Array& fours,
                            runtime::Array& pairs) = 0;
+  /// Queues what writes the mean edge of a tree with `edges` to where kernels find it.
+  virtual void set_mean_edge(cuda::Device& device, const DeviceTree& tree, std::uint64_t to) = 0;
 
  protected:
   ~DeviceTrees() = default;

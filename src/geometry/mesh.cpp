@@ -141,6 +141,7 @@ void Mesh::describe() {
   mesh.indices = indices_.desc();
   mesh.tree = tree_.describe(HandleKind::bvh, generation());
   write(mesh);
+  tree_.write_mean_edge(id() + offsetof(MeshDescriptor, mean_edge));
   keep_for_graph(*this, tree_, {points_, velocities_, indices_});
 }
 

@@ -116,7 +116,7 @@ void PlacedTree::build(const TreeSource& source, const TreeOptions& options, boo
 void PlacedTree::refit(const TreeSource& source) {
   if (built_there_) {
     device_trees()->refit(*device_, there_, source);
-    return;  // the mean edge serves tolerances: that of the build will do, asking would mean waiting for the GPU
+    return;
   }
   refuse_in_capture(device_);
   const HostSource here(source);
@@ -134,6 +134,7 @@ PlacedTree PlacedTree::copy() const {
   other.there_.moments = copied(there_.moments);
   other.there_.fours = copied(there_.fours);
   other.there_.pairs = copied(there_.pairs);
+  other.there_.edges = copied(there_.edges);
   other.host_ = host_;
   for (TreePart HostTree::* part : {&HostTree::nodes, &HostTree::leaves, &HostTree::moments, &HostTree::groups}) {
     const TreePart& from = host_.*part;
@@ -189,6 +190,10 @@ TreeDescriptor PlacedTree::describe(HandleKind kind, std::uint32_t generation) c
   tree.node_count = host_.node_count;
   tree.entry_count = host_.entry_count;
   return tree;
+}
+
+void PlacedTree::write_mean_edge(std::uint64_t to) const {
+  if (built_there_ && there_.edges.is_valid()) device_trees()->set_mean_edge(*device_, there_, to);
 }
 
 std::uint64_t PlacedTree::bytes() const {

@@ -24,8 +24,10 @@ class PlacedTree {
   PlacedTree copy() const;
   /// The descriptor of the tree as it is now.
   TreeDescriptor describe(HandleKind kind, std::uint32_t generation) const;
-  /// What the last build or refit found beside the tree.
+  /// What the last build or refit found beside the tree, as far as the host was told.
   const TreeFacts& facts() const { return known_; }
+  /// Queues what puts the mean edge of the last build or refit there, if only a GPU knows it: asking would mean waiting.
+  void write_mean_edge(std::uint64_t to) const;
   /// Bytes that kernels can reach.
   std::uint64_t bytes() const;
 

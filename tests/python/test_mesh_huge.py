@@ -102,3 +102,35 @@ def test_boxes_everywhere() -> None:
             wp.launch(met, 1, [tree.id, wp.vec3(*box[0]), wp.vec3(*box[1])], [out])
             want = ((low <= box[1]) & (box[0] <= high)).all(1)
             np.testing.assert_array_equal(out.numpy(), want.astype(int))
+
+
+@wp.kernel
+def find_side(mesh: wp.uint64, point: wp.array(dtype=wp.vec3), face: wp.array(dtype=int), side: wp.array(dtype=float)):
+    i = wp.tid()
+    q = wp.mesh_query_point_sign_normal(mesh, point[i], wp.inf, 0.3)
+    face[i] = wp.where(q.result, q.face, -1)
+    side[i] = q.sign
+
+
+@pytest.mark.parametrize("way", ["refit", "points", "rebuild"])
+@pytest.mark.parametrize("power", [-40, -12, 12, 40])
+def test_another_size_behind_a_refit(power: int, way: str) -> None:
+    """Tolerances go with the size that a mesh has now: a GPU, which nobody waits for, measures the edges again as well."""
+    corners, faces = reference.sphere(4)
+    scale = F(2.0**power)
+    p = np.random.default_rng(5).uniform(-1.2, 1.2, (100, 3)).astype(F) * scale
+    mesh = made(corners, faces, support_winding_number=True)
+    if way == "points":
+        mesh.points = wp.array(corners * scale, dtype=wp.vec3)
+    else:
+        mesh.points.assign(corners * scale)
+        mesh.refit() if way == "refit" else mesh.rebuild()
+    new = made(corners * scale, faces, support_winding_number=True)
+    for got, want in zip(ask(mesh, p, float("inf")), ask(new, p, float("inf")), strict=True):
+        np.testing.assert_array_equal(got, want)
+    answers = []
+    for m in (mesh, new):
+        face, side = wp.zeros(len(p), dtype=int), wp.zeros(len(p), dtype=float)
+        launch(find_side, len(p), [m.id, wp.array(p, dtype=wp.vec3)], [face, side], 0)
+        answers.append((face.numpy().tolist(), side.numpy().tolist()))
+    assert answers[0] == answers[1] and len(set(answers[0][1])) == 2

@@ -155,21 +155,34 @@ def bits_of(row: wp.vec4):
 
 
 @wp.func
+def distance(a: wp.vec3, b: wp.vec3):
+    x = wp.float64(b[0]) - wp.float64(a[0])
+    y = wp.float64(b[1]) - wp.float64(a[1])
+    z = wp.float64(b[2]) - wp.float64(a[2])
+    return wp.sqrt(x * x + y * y + z * z)
+
+
+@wp.func
 def put_face(
     points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4), i: int, f: int
 ):
     # A leaf's copies of corners, in the order of leaves, three rows each: x0 number x1 0 x2 0. Faces that count for nothing
-    # have none.
+    # have none. Gives the lengths of the edges together and how many edges there are.
     a = corner(points, indices, 3 * f)
     b = corner(points, indices, 3 * f + 1)
     c = corner(points, indices, 3 * f + 2)
+    length = distance(a, b) + distance(b, c) + distance(c, a)
+    count = wp.float64(3.0)
     if not (is_number(a) and is_number(b) and is_number(c)):
         a = wp.vec3(wp.nan, wp.nan, wp.nan)
         b = a
         c = a
+        length = wp.float64(0.0)
+        count = wp.float64(0.0)
     rows[3 * i] = row(a, f)
     rows[3 * i + 1] = row(b, 0)
     rows[3 * i + 2] = row(c, 0)
+    return length, count
 
 
 @wp.kernel
@@ -180,9 +193,41 @@ def fill_faces(
 
 
 @wp.kernel
-def refill_faces(points: wp.array(dtype=wp.vec3), indices: wp.array(dtype=int), rows: wp.array(dtype=wp.vec4)):
+def fill_and_measure_faces(
+    points: wp.array(dtype=wp.vec3),
+    indices: wp.array(dtype=int),
+    order: wp.array(dtype=int),
+    rows: wp.array(dtype=wp.vec4),
+    edges: wp.array(dtype=wp.float64),
+):
+    # `edges`: the lengths of all edges together, and how many there are.
+    length, count = put_face(points, indices, rows, wp.tid(), order[wp.tid()])
+    wp.atomic_add(edges, 0, length)
+    wp.atomic_add(edges, 1, count)
+
+
+@wp.kernel
+def refill_faces(
+    points: wp.array(dtype=wp.vec3),
+    indices: wp.array(dtype=int),
+    rows: wp.array(dtype=wp.vec4),
+    edges: wp.array(dtype=wp.float64),
+):
     # The leaves know the order themselves.
-    put_face(points, indices, rows, wp.tid(), bits_of(rows[3 * wp.tid()]))
+    length, count = put_face(points, indices, rows, wp.tid(), bits_of(rows[3 * wp.tid()]))
+    wp.atomic_add(edges, 0, length)
+    wp.atomic_add(edges, 1, count)
+
+
+@wp.kernel
+def set_mean_edge(edges: wp.array(dtype=wp.float64), mean: wp.array(dtype=wp.float32)):
+    # As geometry/mesh.cpp rounds it: sums are in another order each time, and what kernels see shall be the same.
+    value = wp.float32(0.0)
+    if edges[1] > wp.float64(0.0):
+        value = wp.float32(edges[0] / edges[1])
+    if wp.isfinite(value):
+        value = wp.cast((wp.cast(value, wp.uint32) + wp.uint32(2048)) & wp.uint32(0xFFFFF000), wp.float32)
+    mean[0] = value
 
 
 @wp.func
@@ -283,14 +328,6 @@ def refit_nodes(
             if (word & wp.uint32(0x80000000)) == wp.uint32(0) and word != wp.uint32(0):
                 inner += 1
         wp._fence()
-
-
-@wp.func
-def distance(a: wp.vec3, b: wp.vec3):
-    x = wp.float64(b[0]) - wp.float64(a[0])
-    y = wp.float64(b[1]) - wp.float64(a[1])
-    z = wp.float64(b[2]) - wp.float64(a[2])
-    return wp.sqrt(x * x + y * y + z * z)
 
 
 @wp.kernel
