@@ -339,7 +339,8 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
               nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type;
   if (!ours)
     fail(PyExc_RuntimeError, kernel, param,
-         "expected an instance of the struct " + type->user_name() + ", got " + python_type_name(value));
+         (is_library_struct(type) ? "expected a " : "expected an instance of the struct ") + type->user_name() +
+             ", got " + python_type_name(value));
   for (const Field& f : type->fields()) {
     pack_value(struct_field(value, type, f), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);
   }
