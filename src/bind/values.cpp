@@ -346,8 +346,10 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
   if (!ours) {
     const Type* given = fabric ? type_of_value(value) : nullptr;
     fail(PyExc_RuntimeError, kernel, param,
-         (fabric ? "expected " : "expected an instance of the struct ") + type->user_name() + ", got " +
-             (given ? given->user_name() : python_type_name(value)));
+         (fabric                    ? "expected "
+          : is_library_struct(type) ? "expected a "
+                                    : "expected an instance of the struct ") +
+             type->user_name() + ", got " + (given ? given->user_name() : python_type_name(value)));
   }
   for (const Field& f : type->fields()) {
     pack_value(struct_field(value, type, f), f.type, to + f.offset, kernel, param + "." + std::string(f.name), keep);

@@ -175,3 +175,52 @@ def test_errors_name_arguments_as_the_kernel_does() -> None:
     for kernel, name in ((of_volume, "volume"), (same_but_for_names, "grid")):
         with pytest.raises(RuntimeError, match=f"'{kernel.key}', argument '{name}'"):
             wp.launch(kernel, 1, [12345], [out], device="cpu")
+
+
+@wp.struct
+class Painted:
+    image: wp.Texture2D
+    gloss: float
+
+
+@wp.kernel
+def look_at_first(painted: wp.array(dtype=Painted), out: wp.array(dtype=float)):
+    out[0] = wp.texture_sample(painted[0].image, wp.vec2(0.5, 0.5), dtype=float)
+
+
+def test_a_gpus_array_holds_its_own_textures(device: wp.Device) -> None:
+    here = wp.Texture2D(np.full((2, 2), 3.0, np.float32), device="cpu")
+    painted = Painted()
+    painted.image = here
+    if device.is_cuda:
+        for make in (
+            lambda: wp.array([here], dtype=wp.Texture2D, device=device),
+            lambda: wp.array([painted], dtype=Painted, device=device),
+            lambda: wp.array([here], dtype=wp.Texture2D, device="cpu").to(device),
+            lambda: wp.zeros(1, dtype=Painted, device=device).fill_(painted),
+            lambda: wp.zeros(1, dtype=Painted, device=device).__setitem__(0, painted),
+        ):
+            with pytest.raises(RuntimeError, match=r"a Texture2D on cpu can't be an element of an array on cuda:0"):
+                make()
+    painted.image = here.to(device)
+    out = wp.zeros(1, dtype=float, device=device)
+    wp.launch(look_at_first, 1, [wp.array([painted], dtype=Painted, device=device)], [out], device=device)
+    assert out.numpy()[0] == 3.0
+
+
+def test_none_takes_a_texture_out_of_a_struct(device: wp.Device) -> None:
+    painted = Painted()
+    painted.image = wp.Texture2D(np.full((2, 2), 3.0, np.float32), device=device)
+    painted.image = None
+    assert painted.image.id == 0
+    out = wp.full(1, 7.0, dtype=float, device=device)
+    wp.launch(look_at_first, 1, [wp.array([painted], dtype=Painted, device=device)], [out], device=device)
+    assert out.numpy()[0] == 0.0
+
+
+def test_words_for_what_is_no_texture() -> None:
+    flat = wp.Texture1D(np.ones(3, np.float32))
+    with pytest.raises(RuntimeError, match="argument 'tex': expected a Texture2D, got Texture1D"):
+        wp.launch(of_image, 4, [flat], [wp.zeros(4, dtype=float)])
+    with pytest.raises(RuntimeError, match="expected a Texture2D, got NoneType"):
+        wp.array([None], dtype=wp.Texture2D)

@@ -31,10 +31,10 @@ from warp._src.arrays.array_arguments import (
 from warp._src.arrays.array_exchange import ArrayExchange
 from warp._src.arrays.struct_elements import (
     derived,
+    element_value,
     field_arrays,
     flatten_objects,
     restore_arrays,
-    struct_value,
     take_refs,
 )
 from warp._src.devices.device import CPU, ON_CPU, place_of
@@ -387,7 +387,7 @@ class array(ArrayExchange, InUnions):
         return item
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        written = self._put(key, struct_value(self, value) if value.__class__ is tuple else value)
+        written = self._put(key, element_value(self, value) if self._refs is not None or value.__class__ is tuple else value)
         if written is NotImplemented:
             self[key].put(value)
         elif written.__class__ is not int:
@@ -470,12 +470,12 @@ class array(ArrayExchange, InUnions):
             return self.zero_()
         if value.__class__ is tuple:
             try:
-                value = struct_value(self, value)
+                value = element_value(self, value)
             except (TypeError, RuntimeError) as error:
                 raise ValueError(f"Failed to convert the value to the array data type: {error}") from error
-        self._fill(value)
         if self._refs is not None:
-            self._refs["fill", self.ptr, self.strides] = field_arrays(value)
+            self._refs["fill", self.ptr, self.strides] = field_arrays(element_value(self, value))
+        self._fill(value)
         return self
 
     def assign(self, src: Any) -> None:

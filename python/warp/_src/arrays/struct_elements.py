@@ -25,11 +25,38 @@ def derived(view: Any, base: Any) -> Any:
     return view
 
 
+def check_textures(refs: Any, target: Any) -> None:
+    """Raises for textures of another device that would stand in an array on a GPU: their ids mean nothing there. The host's
+    arrays may hold any, on their way to a device."""
+    if target._place < 0:
+        return
+    for texture in _textures_in(refs):
+        if texture.id and texture.device != target.device:
+            kind = type(texture).__name__
+            raise RuntimeError(
+                f"a {kind} on {texture.device} can't be an element of an array on {target.device}: make it there, or take "
+                f'its .to("{target.device}")'
+            )
+
+
+def _textures_in(refs: Any) -> Iterator[Any]:
+    if hasattr(refs, "_wp_empty_"):
+        yield refs
+    elif isinstance(refs, dict):
+        for item in refs.values():
+            yield from _textures_in(item)
+    elif isinstance(refs, (list, tuple)):
+        for item in refs:
+            yield from _textures_in(item)
+
+
 def take_refs(target: Any, source: Any, copied: bool) -> None:
     """After elements went from one array to another: the target keeps what the elements point to."""
     refs = source._refs
     if refs is None:
         return
+    if target._place != source._place:
+        check_textures(refs, target)
     if not copied:
         target._refs = refs
         return
@@ -75,6 +102,14 @@ def struct_value(target: Any, value: Any) -> Any:
     for (name, _, _), item in zip(fields, value):
         setattr(made, name, item)
     return made
+
+
+def element_value(target: Any, value: Any) -> Any:
+    """What is written to an element: a tuple as a struct; RuntimeError for textures that can't be there."""
+    if value.__class__ is tuple:
+        value = struct_value(target, value)
+    check_textures(field_arrays(value), target)
+    return value
 
 
 def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:

@@ -112,7 +112,11 @@ class Field:
     def _struct(self) -> tuple[Callable, Callable, Callable, Callable]:
         cls: Any = self.type if isinstance(self.type, StructMeta) else class_of_struct(self.handle)
 
+        zero = getattr(cls, "_wp_empty_", cls)  # textures are not made of nothing
+
         def convert(value: Any) -> Any:
+            if value is None and hasattr(cls, "_wp_empty_"):
+                return zero()
             if not isinstance(value, StructInstance):
                 raise RuntimeError(
                     f"Trying to assign a non-structure value to a struct attribute with type: {self.handle.name}"
@@ -123,7 +127,6 @@ class Field:
                 )
             return value.__copy__()
 
-        zero = getattr(cls, "_wp_empty_", cls)  # textures are not made of nothing
         return zero, convert, lambda data, offset: cls.from_bytes(data, offset), lambda value: value.__copy__()
 
     def _array(self) -> tuple[Callable, Callable, Callable, Callable]:
