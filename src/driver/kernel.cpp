@@ -96,8 +96,8 @@ KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
 std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, LaunchForm form,
                                                 const cuda::Device* device) {
   FormTable* table = &signature.host;
-  if (device) {
-    auto& known = signature.cuda[device->ordinal()];
+  if (device || form.bucket_sums) {
+    auto& known = device ? signature.cuda[device->ordinal()] : signature.bucketed;
     table = known.load(std::memory_order_acquire);
     if (!table) {
       std::unique_lock lock(mutex_);
@@ -109,7 +109,7 @@ std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, Laun
       }
     }
   }
-  return table->variants[form.index()];
+  return table->variants[form.index() % LaunchForm::kCount];
 }
 
 BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form) const {

@@ -57,7 +57,8 @@ struct KernelSignature {
   ParamLayout layout;
   FormTable host;
   std::atomic<FormTable*> cuda[kMaxCudaDevices] = {};  // by ordinal; made on first use
-  std::vector<std::unique_ptr<FormTable>> tables;      // own what `cuda` points to
+  std::atomic<FormTable*> bucketed = nullptr;      // CPU: forms with bucket_sums; made on first use, for few have any
+  std::vector<std::unique_ptr<FormTable>> tables;  // own what these point to
   std::vector<std::unique_ptr<const KernelVariant>> owned;
   /// Not in `host` as long as they run by a first version, so that only their launches look for the full one. Guarded by
   /// the kernel's lock.
@@ -76,8 +77,10 @@ struct KernelSignature {
   }
   /// The form for such a launch if it was built already; a null device is the CPU. No lock.
   const KernelVariant* ready(LaunchForm form, const cuda::Device* device = nullptr) const {
-    const FormTable* table = device ? cuda[device->ordinal()].load(std::memory_order_acquire) : &host;
-    return table ? table->variants[form.index()].load(std::memory_order_acquire) : nullptr;
+    const FormTable* table = &host;
+    if (device) table = cuda[device->ordinal()].load(std::memory_order_acquire);
+    if (form.bucket_sums) table = bucketed.load(std::memory_order_acquire);
+    return table ? table->variants[form.index() % LaunchForm::kCount].load(std::memory_order_acquire) : nullptr;
   }
 };
 

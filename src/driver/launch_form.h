@@ -31,12 +31,12 @@ struct LaunchForm {
   bool exact_sums = false;  // GPU: sums of floats that have no order (driver/exact_launch.h); follows from all the rest
   bool in_order = false;    // threads run one after another, an adjoint's from the last; follows from all the rest
 
-  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 9;
-  /// A number for each form that a launch can ask for, less than kCount.
+  static constexpr std::size_t kCount = std::size_t(kMaxRank) << 8;
+  /// A number for each form that a launch can ask for, less than kCount; those with bucket_sums follow behind, in the same order.
   std::size_t index() const {
     return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
            16 * std::size_t(meet) + 32 * std::size_t(atomic_sums) + 64 * std::size_t(large) +
-           128 * std::size_t(objects_apart) + 256 * std::size_t(bucket_sums) + 512 * (std::size_t(rank) - 1);
+           128 * std::size_t(objects_apart) + 256 * (std::size_t(rank) - 1) + kCount * std::size_t(bucket_sums);
   }
 
   /// The plain form of the same grid and layout: what is known of a kernel without its being compiled goes by that.
