@@ -204,6 +204,17 @@ def test_faces() -> None:
     )
     np.testing.assert_allclose(lengths.numpy()[0].sum(), total, rtol=1e-12)
     assert lengths.numpy()[1].sum() == 3 * sum(fine)
+    again = wp.zeros(120, dtype=wp.vec4)
+    edges, mean = wp.zeros(2, dtype=wp.float64), wp.zeros(1, dtype=float)
+    wp.launch(kernels.fill_and_measure_faces, dim=40, inputs=[*given, order, again, edges])
+    assert again.numpy().tobytes() == rows.numpy().tobytes()
+    np.testing.assert_allclose(edges.numpy(), [total, 3 * sum(fine)], rtol=1e-12)
+    wp.launch(kernels.set_mean_edge, dim=1, inputs=[edges, mean])
+    np.testing.assert_allclose(mean.numpy()[0], total / (3 * sum(fine)), rtol=2.0**-12)
+    assert mean.numpy().view(np.uint32)[0] % 4096 == 0
+    for sums, want in ((np.zeros(2), 0.0), (np.array([1e300, 1.0]), np.inf)):
+        wp.launch(kernels.set_mean_edge, dim=1, inputs=[wp.array(sums, dtype=wp.float64), mean])
+        assert mean.numpy()[0] == want
 
 
 def test_fences_under_a_tape():

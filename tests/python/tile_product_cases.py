@@ -7,8 +7,6 @@ import numpy as np
 
 import warp as wp
 
-wp.config.quiet = True
-
 # Rounding of the operands is exact in 16 bits; sums of float32 in any order.
 TOLERANCE = {"f16": 2e-6, "bf16": 2e-6, "tf32": 2e-3}
 DTYPES = {"f32": wp.float32, "f64": wp.float64, "f16": wp.float16, "bf16": wp.bfloat16, "tf32": wp.float32}
@@ -218,6 +216,7 @@ CASES = {
 }
 
 if __name__ == "__main__":
+    wp.config.quiet = True
     for case in CASES[sys.argv[1]]:
         (gradients if sys.argv[1] == "gradients" else run)(*case)
     print("done")

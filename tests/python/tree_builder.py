@@ -126,7 +126,8 @@ class Tree:
         leaves = wp.zeros(3 * self.n, dtype=wp.vec4)
         wp.launch(kernels.fill_faces, dim=self.n, inputs=[points, indices, self.order, leaves])
         before = leaves.numpy().tobytes()
-        wp.launch(kernels.refill_faces, dim=self.n, inputs=[points, indices, leaves])
+        edges = wp.zeros(2, dtype=wp.float64)
+        wp.launch(kernels.refill_faces, dim=self.n, inputs=[points, indices, leaves, edges])
         assert leaves.numpy().tobytes() == before
         self.refit_by(leaves, 3)
 

@@ -136,7 +136,7 @@ def test_seed_116_jacobians_of_many_environments():
 
 
 def test_seed_153_adjoint_launches():
-    """adjoint=True with adj_inputs=[x.grad] and adj_outputs=[z.grad]; the given gradient of the output stays."""
+    """adjoint=True with adj_inputs=[x.grad] and adj_outputs=[z.grad]: an array's own gradient is used up, one given beside it stays."""
     x = wp.array(A, dtype=float, requires_grad=True)
     z = wp.zeros(4, requires_grad=True)
     wp.launch(kernel=compute1, dim=4, inputs=[x], outputs=[z])
@@ -151,7 +151,11 @@ def test_seed_153_adjoint_launches():
         adjoint=True,
     )
     np.testing.assert_allclose(x.grad.numpy(), 2 * A)
-    np.testing.assert_array_equal(z.grad.numpy(), 1.0)
+    np.testing.assert_array_equal(z.grad.numpy(), 0.0)
+    given = wp.ones(4, dtype=float)
+    wp.launch(kernel=compute1, dim=4, inputs=[x], outputs=[z], adj_inputs=[x.grad], adj_outputs=[given], adjoint=True)
+    np.testing.assert_allclose(x.grad.numpy(), 4 * A)
+    np.testing.assert_array_equal(given.numpy(), 1.0)
 
 
 def test_seed_199_the_gradient_of_abs_at_zero():
