@@ -77,6 +77,23 @@ class Finder {
     return known_[&function] = std::move(merged);
   }
 
+  std::uint32_t elsewhere(const ir::Function& function) {
+    auto [it, fresh] = elsewhere_.try_emplace(&function, 0);
+    if (!fresh) return it->second;
+    std::uint32_t kinds = 0;
+    auto use = [&](const Value* id, HandleKind kind) {
+      if (!place_of(function, id)) kinds |= kind_bit(kind);
+    };
+    ir::walk(*function.body, [&](const Op& op) {
+      if (op.code == OpCode::handle) use(op.operand(0), HandleUse(op.imm).kind);
+      if (op.code != OpCode::call || !op.callee) return;
+      kinds |= elsewhere(*op.callee);
+      for (const HandleArgument& inner : of(*op.callee))
+        if (inner.param < op.operands.size()) use(op.operand(inner.param), inner.kind);
+    });
+    return elsewhere_[&function] = kinds;
+  }
+
  private:
   static std::string fields_of(const HandleArgument& inner, const ir::Function& callee) {
     return inner.name.substr(std::string_view(callee.params()[inner.param]->name).size());
@@ -92,11 +109,14 @@ class Finder {
   }
 
   std::unordered_map<const ir::Function*, std::vector<HandleArgument>> known_;
+  std::unordered_map<const ir::Function*, std::uint32_t> elsewhere_;
 };
 
 }  // namespace
 
 std::vector<HandleArgument> handle_arguments(const ir::Function& kernel) { return Finder().of(kernel); }
+
+std::uint32_t kinds_elsewhere(const ir::Function& function) { return Finder().elsewhere(function); }
 
 bool all_ids_are_arguments(const ir::Function& function) {
   bool all = true;

@@ -23,5 +23,8 @@ struct HandleArgument {
 std::vector<HandleArgument> handle_arguments(const ir::Function& kernel);
 /// Whether every id that a function itself uses is among its parameters; what it calls does not count.
 bool all_ids_are_arguments(const ir::Function& function);
+/// The kinds of objects that a function, or what it calls, reaches by other ids than its parameters: a bit for each.
+std::uint32_t kinds_elsewhere(const ir::Function& function);
+constexpr std::uint32_t kind_bit(HandleKind kind) { return 1u << unsigned(kind); }
 
 }  // namespace weft::analysis

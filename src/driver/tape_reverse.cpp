@@ -52,6 +52,7 @@ void check_reversible(TapedLaunch& l) {
         "the backward pass of kernel '" + name +
         "' needs values of its arrays, and when it ran none of them had a gradient, so that nobody has "
         "watched over them; set requires_grad before the launch");
+  check_unchanged(l.named, name);
   for (const auto& version : l.held_versions)
     // A copy exists, so the array was written to. Its descriptor lies in memory,
     // where the copy's address can't be put in.

@@ -209,6 +209,7 @@ void record(WatchedLaunch launch, Tape* tape, const std::vector<Repeat>& repeats
   // and what it overwrote was announced before.
   auto settle = [&](TapedLaunch& l, runtime::VersionKeeper& keeper) {
     if (l.run && l.active) build_adjoint_now(l);
+    if (l.run && l.active) l.named = objects_named_in_memory(l);
     l.place.gpu.stream = nullptr;  // backward passes go to the stream that is current then; this one may be gone
     if (l.active) ask_for_values(l, keeper);
   };

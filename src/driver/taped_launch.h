@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/kernel.h"
+#include "driver/named_objects.h"
 #include "runtime/tape_log.h"
 #include "runtime/versions.h"
 
@@ -59,6 +60,7 @@ struct TapedLaunch {
     std::vector<std::shared_ptr<runtime::Version>> values;  // of those; none: the reverse reads none
   };
   std::vector<Handle> handles;
+  std::vector<NamedObject> named;      // by ids in memory, where the reverse asks such objects
   std::size_t held_in_structs = 0;     // of `held`
   std::vector<runtime::Array> memory;  // of all arguments
   std::shared_ptr<void> owner;         // as in WatchedLaunch

@@ -191,6 +191,7 @@ TapeFacts tape_facts(ir::Module& module, const CompileOptions& options, Diagnost
   const bool known = analysis::all_ids_are_arguments(kernel);
   facts.needed_objects = reverse.read_objects;
   facts.needed_elsewhere = reverse.read_elsewhere || (reverse.read_objects && !known);
+  facts.named_kinds = analysis::kinds_elsewhere(*adjoint->functions.back());
   facts.any_order = facts.ordered.empty();
   facts.takes_numbers =
       has_numbers(kernel) && adjoint->functions.back()->params().back()->name == autodiff::kNumbersName;

@@ -27,7 +27,8 @@ struct TapeFacts {
   std::vector<autodiff::NumberLeaf> numbers;  // in structs, whose gradients the adjoint adds up; empty: there are none
   bool takes_numbers = false;                 // the adjoint has a parameter for them
   std::vector<HandlePlace> handles;           // ids of objects, whose arrays are among those that came out of memory
-  bool any_order = false;  // threads of the adjoint only add where they meet, if gradients share no memory
+  std::uint32_t named_kinds = 0;  // of objects that the reverse reaches by ids out of memory (analysis::kind_bit)
+  bool any_order = false;         // threads of the adjoint only add where they meet, if gradients share no memory
   bool together =
       false;  // what is written down hangs on how many threads run together, as in derivatives inside of kernels
 };

@@ -122,6 +122,7 @@ std::shared_ptr<Pin> Object::pin() {
 }
 
 bool Object::leave_to_pins() {
+  changes_.fetch_add(1, std::memory_order_relaxed);
   std::lock_guard lock(pin_mutex_);
   const std::shared_ptr<Pin> held = pin_.lock();
   if (!held) return false;

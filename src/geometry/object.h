@@ -2,6 +2,7 @@
 // the slot's address. Slots live in slabs that stay as long as the process, so that a stale id never leads out of memory
 // that is ours; those of dead objects are zeroed where the host can (an empty object) and reused as late as possible.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -72,6 +73,8 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual bool first_without_winding() { return false; }
   /// How often it was built, refitted or given other arrays.
   std::uint32_t generation() const { return generation_; }
+  /// How often somebody was about to change what kernels see of it; gradients that arrays are given don't count.
+  std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   /// A kernel is about to write to what it finds in the object: who needs it as it is gets a copy.
   virtual void before_write() {}
   /// Keeps what kernels see now reachable as long as the pin lives.
@@ -106,6 +109,7 @@ class Object : public std::enable_shared_from_this<Object> {
   cuda::Device* device_;
   std::uint64_t id_;
   std::uint32_t generation_ = 0;
+  std::atomic<std::uint64_t> changes_{0};
   std::shared_ptr<const void> owner_;
   mutable std::mutex owner_mutex_;
   std::weak_ptr<Pin> pin_;
