@@ -25,13 +25,23 @@ struct Recording {
   bool backward;
 };
 
+/// Who writes to memory that the tape can't tell from any other: a kernel, with the objects that it writes to.
+std::string writer_elsewhere(const std::string& by, const TapeFacts& facts) {
+  for (const HandlePlace& place : facts.handles)
+    if (place.written)
+      return by + ", whose writes to the " + std::string(handle_user_name(place.kind)) + " '" + place.name +
+             "' count for tapes as writes to all arrays,";
+  return by;
+}
+
 void announce(const WatchedLaunch& launch, const TapeFacts& facts, std::span<const Recording> recordings) {
   using runtime::Passage;
   const std::string by = "kernel '" + launch.kernel->name() + "'";
   std::vector<runtime::Recorder> recorders(recordings.size());
   for (std::size_t i = 0; i < recordings.size(); ++i) recorders[i].keeper = recordings[i].keeper;
   // Through descriptors found in memory: it may be anybody's array.
-  if (facts.written_elsewhere) runtime::announce_write(runtime::kAnywhere, recorders, by, true);
+  if (facts.written_elsewhere)
+    runtime::announce_write(runtime::kAnywhere, recorders, writer_elsewhere(by, facts), true);
   for (std::size_t k = 0; k < facts.leaves.size(); ++k) {
     if (!facts.written[k]) continue;
     for (std::size_t i = 0; i < recordings.size(); ++i) {

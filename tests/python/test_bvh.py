@@ -91,6 +91,30 @@ def test_equal_to_the_loop(count: int, executor: str | int) -> None:
             np.testing.assert_array_equal(out.numpy()[:, :, :count], want)
 
 
+@pytest.mark.parametrize("constructor", ["sah", "median", "lbvh"])
+def test_planes_of_infinite_extent_are_left_out(constructor: str, device: wp.Device) -> None:
+    """docs/geometry.md: a box with an infinite corner is never met; one of ±1e30 is, wherever anybody asks."""
+    low, high = some_boxes(60, 8)
+    planes = np.arange(20, 60, 8)
+    axes = np.arange(len(planes)) % 3
+    rng = np.random.default_rng(9)
+    a, b = rng.uniform(-1.5, 1.5, (2, 40, 3)).astype(F)
+    b[:20] = np.maximum(a, b)[:20]
+    b[30:, 0] = 0
+    limit = rng.uniform(0, 1, 40).astype(F)
+    for extent in (np.inf, 1e30):
+        low[planes], high[planes] = -extent, extent
+        low[planes, axes] = high[planes, axes] = rng.uniform(-1, 1, len(planes))
+        lowers, uppers, start, to = (wp.array(v, dtype=wp.vec3, device=device) for v in (low, high, a, b))
+        tree = wp.Bvh(lowers, uppers, constructor=constructor)
+        for again in (tree.refit, tree.rebuild):
+            out = wp.zeros((5, 40, 60), dtype=int, device=device)
+            wp.launch(meet, 40, [tree.id, start, to, wp.array(limit, dtype=float, device=device)], [out], device=device)
+            np.testing.assert_array_equal(out.numpy(), want_of(low, high, a, b, limit))
+            assert out.numpy()[:, :, planes].any(axis=(1, 2)).tolist() == [extent < np.inf] * 5
+            again()
+
+
 def test_after_refit_and_rebuild() -> None:
     low, high = some_boxes(200)
     tree = tree_of(low, high)

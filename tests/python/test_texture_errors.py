@@ -188,24 +188,66 @@ def look_at_first(painted: wp.array(dtype=Painted), out: wp.array(dtype=float)):
     out[0] = wp.texture_sample(painted[0].image, wp.vec2(0.5, 0.5), dtype=float)
 
 
-def test_a_gpus_array_holds_its_own_textures(device: wp.Device) -> None:
-    here = wp.Texture2D(np.full((2, 2), 3.0, np.float32), device="cpu")
+@pytest.mark.parametrize("arrays_on_gpu", [False, True])
+def test_an_array_holds_textures_of_its_own_device(device: wp.Device, arrays_on_gpu: bool) -> None:
+    if not device.is_cuda:
+        pytest.skip("another device is wanted")
+    at, other = (device, wp.get_device("cpu")) if arrays_on_gpu else (wp.get_device("cpu"), device)
+    image = wp.Texture2D(np.full((2, 2), 3.0, np.float32), device=other)
     painted = Painted()
-    painted.image = here
-    if device.is_cuda:
-        for make in (
-            lambda: wp.array([here], dtype=wp.Texture2D, device=device),
-            lambda: wp.array([painted], dtype=Painted, device=device),
-            lambda: wp.array([here], dtype=wp.Texture2D, device="cpu").to(device),
-            lambda: wp.zeros(1, dtype=Painted, device=device).fill_(painted),
-            lambda: wp.zeros(1, dtype=Painted, device=device).__setitem__(0, painted),
-        ):
-            with pytest.raises(RuntimeError, match=r"a Texture2D on cpu can't be an element of an array on cuda:0"):
-                make()
-    painted.image = here.to(device)
+    painted.image = image
+    there = wp.array([painted, painted], dtype=Painted, device=other)
+    target = wp.zeros(2, dtype=Painted, device=at)
+    for make in (
+        lambda: wp.array([image], dtype=wp.Texture2D, device=at),
+        lambda: wp.array([painted], dtype=Painted, device=at),
+        lambda: wp.array([(image, 0.5)], dtype=Painted, device=at),
+        lambda: wp.array([image], dtype=wp.Texture2D, device=at, pinned=True) if at.is_cpu else there.to(at),
+        lambda: wp.array(there, device=at),
+        lambda: wp.array([image], dtype=wp.Texture2D, device=other).to(at),
+        lambda: wp.clone(there, device=at),
+        lambda: wp.copy(target, there),
+        lambda: wp.copy(target, there, 1, 0, 1),
+        lambda: target.assign(there),
+        lambda: target.assign([painted, painted]),
+        lambda: target.fill_(painted),
+        lambda: target.fill_((image, 0.5)),
+        lambda: target.__setitem__(0, painted),
+        lambda: target.__setitem__(0, (image, 0.5)),
+        lambda: target.__setitem__(slice(0, 2), painted),
+        lambda: target.__setitem__(slice(0, 2), [painted, painted]),
+        lambda: target.__setitem__(slice(0, 2), there),
+        lambda: wp.indexedarray(target, [wp.array([1], dtype=int, device=at)]).fill_(painted),
+    ):
+        with pytest.raises(RuntimeError, match=rf"a Texture2D on {other} can't be in an array of \w+ on {at}: make it there"):
+            make()
+    assert [one.image.id for one in target.list()] == [0, 0]  # and nothing was written
+
+
+def test_all_ways_to_write_textures_of_its_device(device: wp.Device) -> None:
+    images = [wp.Texture2D(np.full((2, 2), value, np.float32), device=device) for value in (3.0, 4.0)]
+    painted = [Painted(), Painted()]
+    for one, image in zip(painted, images):
+        one.image = image
+    target = wp.zeros(2, dtype=Painted, device=device)
     out = wp.zeros(1, dtype=float, device=device)
-    wp.launch(look_at_first, 1, [wp.array([painted], dtype=Painted, device=device)], [out], device=device)
-    assert out.numpy()[0] == 3.0
+    for k, write in enumerate(
+        (
+            lambda one: wp.copy(target, wp.array([one, one], dtype=Painted, device=device)),
+            lambda one: target.assign([one, one]),
+            lambda one: target.fill_(one),
+            lambda one: target.fill_((one.image, 0.5)),
+            lambda one: target.__setitem__(0, one),
+            lambda one: target.__setitem__(0, (one.image, 0.5)),
+            lambda one: target.__setitem__(slice(0, 2), one),
+            lambda one: target.__setitem__(slice(0, 2), [one, one]),
+            lambda one: wp.indexedarray(target, [wp.array([0], dtype=int, device=device)]).fill_(one),
+        )
+    ):
+        write(painted[k % 2])
+        wp.launch(look_at_first, 1, [target], [out], device=device)
+        assert out.numpy()[0] == 3.0 + k % 2
+        assert target[0].image is images[k % 2]
 
 
 def test_none_takes_a_texture_out_of_a_struct(device: wp.Device) -> None:

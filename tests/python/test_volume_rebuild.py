@@ -122,6 +122,18 @@ def test_tapes_go_back_through_each_topology() -> None:
     np.testing.assert_allclose(places.grad.numpy(), np.tile(6.0 * np.array([64.0, 8.0, 1.0]), (2, 1)), rtol=1e-5)
 
 
+def test_a_write_that_disturbs_a_tape_names_the_volume() -> None:
+    volume = wp.Volume.allocate_by_tiles(voxels([[0, 0, 0]]), 1.0)
+    places = wp.zeros(3, dtype=wp.vec3, requires_grad=True)
+    out = wp.zeros(3, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(fill, (8, 8, 8), [volume.id, 0, 1.0])
+        wp.launch(sample, 3, [volume.id, 1, places], [out])
+    wp.launch(fill, (8, 8, 8), [volume.id, 0, 2.0])
+    with pytest.raises(RuntimeError, match="kernel 'fill', whose writes to the Volume 'volume' count for tapes as writes to all arrays, has"):
+        tape.backward(grads={out: wp.full(3, 1.0, dtype=float)})
+
+
 def test_forward_mode() -> None:
     volume, file = made(wp.float32)
     (grid,) = grids_of(file)

@@ -30,12 +30,15 @@ from warp._src.arrays.array_arguments import (
 )
 from warp._src.arrays.array_exchange import ArrayExchange
 from warp._src.arrays.struct_elements import (
+    check_textures,
     derived,
     element_value,
     field_arrays,
     flatten_objects,
     restore_arrays,
+    struct_value,
     take_refs,
+    write_objects,
 )
 from warp._src.devices.device import CPU, ON_CPU, place_of
 from warp._src.values.annotation_unions import InUnions
@@ -124,6 +127,8 @@ class array(ArrayExchange, InUnions):
             if place == ON_CPU and (not _interface.on_device(data) or hasattr(data, "__array_interface__")):
                 if copy or not self._init_shared(data, dtype, shape):
                     self._init_data(data, dtype, shape, copy)
+                if self._refs is not None:
+                    check_textures(self._refs, self)
             else:
                 from warp._src.arrays.cuda_interface import init_elsewhere
 
@@ -250,11 +255,7 @@ class array(ArrayExchange, InUnions):
         self._dtype = dtype
         if self.size != len(leaves):
             raise RuntimeError(f"{len(leaves)} structs can't become an array of shape {extents}")
-        if _interface.holds_arrays(handle):
-            self._refs = {}
-        flat = self.flatten()
-        for i, leaf in enumerate(leaves):
-            flat[i] = leaf
+        self._refs = write_objects(self.flatten(), leaves, _interface.holds_arrays(handle))
 
     def _init_ptr(
         self,
@@ -470,7 +471,7 @@ class array(ArrayExchange, InUnions):
             return self.zero_()
         if value.__class__ is tuple:
             try:
-                value = element_value(self, value)
+                value = struct_value(self, value)
             except (TypeError, RuntimeError) as error:
                 raise ValueError(f"Failed to convert the value to the array data type: {error}") from error
         if self._refs is not None:
@@ -484,7 +485,7 @@ class array(ArrayExchange, InUnions):
 
         given = src
         if not isinstance(src, array) or src._element != self._element:
-            src = array(src, dtype=self.dtype, copy=False, device=CPU)
+            src = array(src, dtype=self.dtype, copy=False, device=CPU if self._refs is None else self.device)
         if src is given:
             return copy(self, src)
         with listeners.paused():  # what comes next says more
@@ -497,27 +498,26 @@ class array(ArrayExchange, InUnions):
             value = value.contiguous()
         if isinstance(value, array) and value._element == self._element:
             if value.shape == self.shape:
-                self._copy_from(value)
                 take_refs(self, value, True)
+                self._copy_from(value)
                 return
         elif not isinstance(value, (_weft.Array, _ndarray)):
-            handle = self._element
             if getattr(value, "_wp_type_", None) is not None or np.isscalar(value):
                 self.fill_(value)
                 return
-            if handle.kind == "struct":
-                value = array(value, dtype=self.dtype, device=CPU)
+            if self._element.kind == "struct":
+                value = array(value, dtype=self.dtype, device=CPU if self._refs is None else self.device)
         source = _interface.host_view(value) if isinstance(value, _weft.Array) else _interface.as_ndarray(value)
         values = _interface.comparable(source, _interface.layout(self._element))
         target = _interface.staging(self)
+        if isinstance(value, array):
+            take_refs(self, value, True)
         _weft.announce_write(self, "an assignment")
         with np.errstate(all="ignore"):
             np.copyto(_interface.numpy_view(target), values, casting="unsafe")
         if target is not self:
             self._take_back(target)
         self._record_values(value)
-        if isinstance(value, array):
-            take_refs(self, value, True)
 
     # ---- views -----------------------------------------------------------------------------------------------------
 

@@ -284,8 +284,8 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
         if number < 0:
             raise RuntimeError(f"{name} must be non-negative, got {number}")
     if whole and dest.shape == src.shape:
-        dest._copy_from(src)
         take_refs(dest, src, True)
+        dest._copy_from(src)
         return
     amount = count or src.size - src_offset
     for name, one, offset in (("source", src, src_offset), ("destination", dest, dest_offset)):
@@ -297,8 +297,8 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
         return
     if dest_offset == src_offset == 0 and amount == dest.size == src.size:
         if not dest.is_contiguous:
-            dest._copy_from(_packed(src).reshape(dest.shape))
             take_refs(dest, src, True)
+            dest._copy_from(_packed(src).reshape(dest.shape))
             return
     elif any(not one.is_contiguous and one.ndim > 1 for one in (dest, src)):
         raise RuntimeError(
@@ -306,8 +306,8 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
             "slices instead"
         )
     source = src if src.ndim == 1 else _packed(src).flatten()
-    dest.flatten()[dest_offset : dest_offset + amount]._copy_from(source[src_offset : src_offset + amount])
     take_refs(dest, src, True)
+    dest.flatten()[dest_offset : dest_offset + amount]._copy_from(source[src_offset : src_offset + amount])
 
 
 def _packed(src: array) -> array:

@@ -49,7 +49,9 @@ def init_elsewhere(
     else:
         # A graph that is captured reads the values when it runs: they must be its own.
         captured = place >= 0 and _weft.cuda_capturing(place)
-        seen = array(data, dtype=dtype, shape=shape, device=CPU, copy=captured)
+        seen = array.__new__(array)  # whose textures are for another device to refuse
+        if captured or not seen._init_shared(data, dtype, shape):
+            seen._init_data(data, dtype, shape, captured)
         shape = None
     handle = seen._element if dtype is Any or dtype is None else element_handle(dtype)
     extents = seen.shape if shape is None else extents_of(shape)

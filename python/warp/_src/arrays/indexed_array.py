@@ -206,8 +206,8 @@ class indexedarray(InUnions):
 
     def fill_(self, value: Any) -> indexedarray:
         """Sets every element to a value."""
-        one = array(shape=1, dtype=self.dtype, device="cpu").fill_(value)
-        self._store(_interface.numpy_view(one)[0])
+        one = array(shape=1, dtype=self.dtype, device=self.device).fill_(value)
+        self._store(_interface.host_view(one)[0])
         return self
 
     def __len__(self) -> int:

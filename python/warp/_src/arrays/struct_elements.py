@@ -26,16 +26,12 @@ def derived(view: Any, base: Any) -> Any:
 
 
 def check_textures(refs: Any, target: Any) -> None:
-    """Raises for textures of another device that would stand in an array on a GPU: their ids mean nothing there. The host's
-    arrays may hold any, on their way to a device."""
-    if target._place < 0:
-        return
+    """Raises for textures of another device that would be in an array: their ids are addresses of that device."""
     for texture in _textures_in(refs):
         if texture.id and texture.device != target.device:
-            kind = type(texture).__name__
             raise RuntimeError(
-                f"a {kind} on {texture.device} can't be an element of an array on {target.device}: make it there, or take "
-                f'its .to("{target.device}")'
+                f"a {type(texture).__name__} on {texture.device} can't be in an array of {target.dtype.__name__} on "
+                f'{target.device}: make it there, or take its .to("{target.device}")'
             )
 
 
@@ -51,7 +47,8 @@ def _textures_in(refs: Any) -> Iterator[Any]:
 
 
 def take_refs(target: Any, source: Any, copied: bool) -> None:
-    """After elements went from one array to another: the target keeps what the elements point to."""
+    """Where elements go from one array to another: the target keeps what the elements point to. Before they are written to
+    memory that others see: RuntimeError for textures that can't be there."""
     refs = source._refs
     if refs is None:
         return
@@ -110,6 +107,18 @@ def element_value(target: Any, value: Any) -> Any:
         value = struct_value(target, value)
     check_textures(field_arrays(value), target)
     return value
+
+
+def write_objects(target: Any, leaves: list[Any], keeps: bool) -> dict[Any, Any] | None:
+    """Writes all elements of a new array of one dimension; gives its `_refs`, if it `keeps` any. Textures may be of any
+    device: the array may be on its way to theirs."""
+    refs: dict[Any, Any] = {}
+    for i, leaf in enumerate(leaves):
+        value = struct_value(target, leaf) if leaf.__class__ is tuple else leaf
+        target[i] = value
+        if keeps:
+            refs[target.ptr + i * target.strides[0]] = field_arrays(value)
+    return refs if keeps else None
 
 
 def flatten_objects(data: Any) -> tuple[tuple[int, ...], list[Any]]:
