@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kWorthKnowing = 100e-6;  // seconds: shorter launches vary too much, and win too little
 constexpr double kForget = 1.05;          // a best time counts by so much less with every later one: data change
+constexpr double kChanged = 1.25;         // times the best: other data, or other work on the machine
+constexpr int kBelieved = 3;              // such times in turn are the data's
 constexpr int kTries = 3;                 // of a way before it is judged: the first finds cold memory
 constexpr int kLookAgain = 64;            // launches between two tries of a way that lost
 constexpr double kHopeless = 3;           // times the best: not looked at again before eight times as many launches
@@ -22,6 +24,19 @@ std::atomic<int> forced{-1};
 struct Way {
   double best = 0;  // seconds; 0: never tried
   int tries = 0;
+  int longer = 0;  // times in turn that were much longer than that
+  double least_longer = 0;
+
+  void note(double seconds) {
+    const bool is_longer = tries > 0 && seconds > kChanged * best;
+    least_longer = longer > 0 ? std::min(least_longer, seconds) : seconds;
+    longer = is_longer ? longer + 1 : 0;
+    best = tries == 0 ? seconds : std::min(best * kForget, seconds);
+    tries = std::min(tries + 1, 1000);
+    if (longer < kBelieved) return;
+    best = least_longer;
+    longer = 0;
+  }
 };
 struct Record {
   Way ways[kSumWays];
@@ -95,9 +110,7 @@ void tell_sum_time(const SumCase& launch, SumWay way, double seconds) {
   std::lock_guard lock(times().mutex);
   const auto found = times().by_case.find(key_of(launch));
   if (found == times().by_case.end()) return;
-  Way& known = found->second.ways[int(way)];
-  known.best = known.tries == 0 ? seconds : std::min(known.best * kForget, seconds);
-  known.tries = std::min(known.tries + 1, 1000);
+  found->second.ways[int(way)].note(seconds);
 }
 
 void forget_sum_times() {

@@ -76,6 +76,33 @@ TEST_F(SumChoiceTest, aForcedWayIsTakenWhereItCanBe) {
   force_sum_way(std::nullopt);
 }
 
+TEST_F(SumChoiceTest, otherDataAreNoticedSoon) {
+  const SumOptions all{true, true, true, 0, true};
+  last_ways(launch_, all, {5e-3, 2e-3, 6e-3, 4e-3});
+  // The same launch over places in another order: what was known of each way is wrong by far.
+  const std::array<double, kSumWays> seconds{90e-3, 50e-3, 70e-3, 20e-3};
+  int slow = 0;
+  for (int k = 0; k < 50; ++k) {
+    const SumWay way = choose_sum_way(launch_, all);
+    tell_sum_time(launch_, way, seconds[std::size_t(way)]);
+    slow += way != SumWay::buckets;
+  }
+  EXPECT_LE(slow, 12);
+}
+
+TEST_F(SumChoiceTest, oneSlowLaunchChangesNothing) {
+  const SumOptions all{true, true, true, 0, true};
+  const std::array<double, kSumWays> seconds{5e-3, 2e-3, 6e-3, 4e-3};
+  last_ways(launch_, all, seconds, 40);
+  int others = 0;
+  for (int k = 0; k < 20; ++k) {
+    const SumWay way = choose_sum_way(launch_, all);
+    tell_sum_time(launch_, way, (k % 3 ? 1 : 40) * seconds[std::size_t(way)]);
+    others += way != SumWay::copies;
+  }
+  EXPECT_LE(others, 2);
+}
+
 TEST_F(SumChoiceTest, shortLaunchesKeepToTheEstimate) {
   EXPECT_EQ(last_ways(launch_, {true, true, true}, {1e-6, 20e-6, 1e-6})[std::size_t(SumWay::copies)], 100);
   forget_sum_times();
