@@ -1,7 +1,7 @@
-// How launches that add to shared arrays run: on one worker, with copies for each worker, by atomic operations, or written down and
-// added up by destination. Which is
-// fastest depends on the machine, on the arrays and above all on where threads add, which nobody knows before. So the launch's
-// own times decide: each way that may win is tried, the fastest is kept, and the others are tried again now and then.
+// How launches that add to shared arrays run: on one worker, with copies for each worker, by atomic operations, or written down
+// and added up by destination. Which is fastest depends on the machine, on the arrays and above all on where threads add, which
+// nobody knows before. So the launch's own times decide: each way that may win is tried, the fastest is kept, and the others are
+// tried again now and then.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -19,6 +19,7 @@ def test_grids_as_ptx(tmp_path, part: str) -> None:
     assert " passed" in out and "failed" not in out
 
 
-def test_rebuilds_as_ptx(tmp_path) -> None:
-    out = run_tests(tmp_path, 32, "cuda", "test_volume_rebuild.py")
+@pytest.mark.parametrize("file", ["test_volume_rebuild.py", "test_volume_python_calls.py"])
+def test_volumes_as_ptx(tmp_path, file: str) -> None:
+    out = run_tests(tmp_path, 32, "cuda", file)
     assert " passed" in out and "failed" not in out

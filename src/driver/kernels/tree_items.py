@@ -192,6 +192,13 @@ def fill_faces(
     put_face(points, indices, rows, wp.tid(), order[wp.tid()])
 
 
+@wp.func
+def add_edges(edges: wp.array(dtype=wp.float64), length: wp.float64, count: wp.float64):
+    # The lengths of all edges together, and how many there are.
+    wp.atomic_add(edges, 0, length)
+    wp.atomic_add(edges, 1, count)
+
+
 @wp.kernel
 def fill_and_measure_faces(
     points: wp.array(dtype=wp.vec3),
@@ -200,10 +207,8 @@ def fill_and_measure_faces(
     rows: wp.array(dtype=wp.vec4),
     edges: wp.array(dtype=wp.float64),
 ):
-    # `edges`: the lengths of all edges together, and how many there are.
     length, count = put_face(points, indices, rows, wp.tid(), order[wp.tid()])
-    wp.atomic_add(edges, 0, length)
-    wp.atomic_add(edges, 1, count)
+    add_edges(edges, length, count)
 
 
 @wp.kernel
@@ -215,8 +220,7 @@ def refill_faces(
 ):
     # The leaves know the order themselves.
     length, count = put_face(points, indices, rows, wp.tid(), bits_of(rows[3 * wp.tid()]))
-    wp.atomic_add(edges, 0, length)
-    wp.atomic_add(edges, 1, count)
+    add_edges(edges, length, count)
 
 
 @wp.kernel

@@ -129,6 +129,14 @@ class Field:
 
         return zero, convert, lambda data, offset: cls.from_bytes(data, offset), lambda value: value.__copy__()
 
+    def _check_elements(self, value: Any, element: Any, rank: int) -> None:
+        """Raises if an array, of any kind, has other elements or another rank."""
+        if value._element != element:
+            raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {value._element.name}")
+        if value.ndim != rank:
+            expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
+            raise TypeError(f"{expected}, got {value.ndim} dimension(s)")
+
     def _array(self) -> tuple[Callable, Callable, Callable, Callable]:
         element, rank = self.handle.element, self.handle.rank
         assert element is not None
@@ -138,11 +146,7 @@ class Field:
                 return None
             if not isinstance(value, _weft.Array) or not value._valid:
                 raise TypeError(f"Struct field '{self.label}' expects a Warp array, got {type(value).__name__}")
-            if value._element != element:
-                raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {value._element.name}")
-            if value.ndim != rank:
-                expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
-                raise TypeError(f"{expected}, got {value.ndim} dimension(s)")
+            self._check_elements(value, element, rank)
             return value
 
         return lambda: None, convert, lambda data, offset: _array_from(data, offset, element), lambda value: value
@@ -158,11 +162,7 @@ class Field:
             data = getattr(value, "data", None) if getattr(value, "_wp_indexed_", False) else value
             if not isinstance(data, _weft.Array) or not data._valid:
                 raise TypeError(f"Struct field '{self.label}' expects a Warp indexed array, got {type(value).__name__}")
-            if data._element != element:
-                raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {data._element.name}")
-            if data.ndim != rank:
-                expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
-                raise TypeError(f"{expected}, got {data.ndim} dimension(s)")
+            self._check_elements(data, element, rank)
             return indexed_class(value) if value is data else value  # an array is seen through no index array
 
         def read(data: bytes, offset: int) -> Any:
@@ -185,11 +185,7 @@ class Field:
             if f"{getattr(value, '_wp_fabric_', '')}array" != kind or not value._valid:
                 wanted = "a Warp indexed Fabric array" if indexed else "a Warp Fabric array"
                 raise TypeError(f"Struct field '{self.label}' expects {wanted}, got {type(value).__name__}")
-            if value._element != element:
-                raise TypeError(f"Struct field '{self.label}' expects dtype {element.name}, got {value._element.name}")
-            if value.ndim != rank:
-                expected = f"Struct field '{self.label}' expects an array with {rank} dimension(s)"
-                raise TypeError(f"{expected}, got {value.ndim} dimension(s)")
+            self._check_elements(value, element, rank)
             return value
 
         def read(data: bytes, offset: int) -> Any:
