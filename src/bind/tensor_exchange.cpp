@@ -207,7 +207,8 @@ WEFT_HOT nb::object make(TensorLibrary& library, PyObject* const given[kArgument
     }
   }
   if (is_true(given[kReturnCtype])) return descriptor_of(std::move(foreign), std::move(gradient), wanted);
-  if (foreign.place < 0 && cuda::System::is_open() && cuda::System::shared().available()) [[unlikely]]
+  if (foreign.place < 0 && cuda::System::is_open() && cuda::System::shared().available() &&
+      !cuda::System::shared().forked()) [[unlikely]]  // a child of fork() can't ask, and needs CUDA for nothing here
     see_page_locked(foreign, gradient);
   const bool read_only = foreign.read_only;
   runtime::Array array = wrap_foreign(std::move(foreign));

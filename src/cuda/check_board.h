@@ -25,10 +25,10 @@ struct CheckSlot {
 
 /// A launch whose checks are watched.
 struct WatchedLaunch {
-  std::string_view kernel;
+  std::string kernel;
   int rank = 1;
   std::span<const runtime::CheckSite> sites;
-  std::shared_ptr<const void> owner;  // of name and sites
+  std::shared_ptr<const void> owner;  // of the sites
 };
 
 class CheckBoard {

@@ -10,6 +10,7 @@ namespace weft::driver {
 std::unique_ptr<KernelVariant> KernelVariant::with(std::shared_ptr<const KernelBinary> code,
                                                    const BuildReport& made) const {
   auto out = std::make_unique<KernelVariant>();
+  out->name = name;
   out->binary = std::move(code);
   out->report = made;
   out->param_bytes = param_bytes;

@@ -13,11 +13,12 @@ namespace {
 
 constexpr std::int64_t kThreadsPerSm = 4096;  // twice what runs at a time: enough to be even
 
-WEFT_HOT unsigned block_size(const KernelBinary& binary, int asked) {
+WEFT_HOT unsigned block_size(const KernelVariant& variant, int asked) {
+  const KernelBinary& binary = *variant.binary;
   const int most = binary.gpu()->max_threads();
   if (const int fixed = binary.block()) asked = asked <= 0 ? fixed : asked;
   if (asked < 0 || asked > most)
-    throw runtime::LaunchError("kernel '" + binary.name() + "': a block has 1 to " + std::to_string(most) +
+    throw runtime::LaunchError("kernel '" + variant.name + "': a block has 1 to " + std::to_string(most) +
                                " threads here, block_dim is " + std::to_string(asked));
   return unsigned(asked > 0 ? asked : binary.gpu()->usual_block());
 }
@@ -48,7 +49,7 @@ WEFT_HOT GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, c
       arguments_(arguments),
       size_(argument_bytes(variant)),
       shared_bytes_(variant.binary->gpu()->shared_bytes()),
-      block_dim_(block_size(*variant.binary, request.gpu.block_dim)),
+      block_dim_(block_size(variant, request.gpu.block_dim)),
       trailer_at_(codegen::gpu_trailer_offset(variant.param_bytes)),
       variant_(variant),
       rank_(int(request.dims.size())) {
@@ -86,8 +87,8 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
   const KernelBinary& binary = *variant_.binary;
   codegen::GpuTrailer& trailer = this->trailer();
   if (!binary.code().check_sites.empty()) {
-    cuda::CheckSlot* slot = device_.checks().watch(
-        {binary.code().name, rank_, binary.code().check_sites, variant_.binary}, stream.handle());
+    cuda::CheckSlot* slot =
+        device_.checks().watch({variant_.name, rank_, binary.code().check_sites, variant_.binary}, stream.handle());
     trailer.error = slot ? reinterpret_cast<std::uint64_t>(&slot->record) : 0;
     trailer.stop = slot ? reinterpret_cast<std::uint64_t>(&slot->stop) : 0;
     trailer.objects = geometry::object_table(&device_);
@@ -99,7 +100,7 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
     device_.keep_for_capture(variant_.binary);
   }
   const cuda::TimedScope timed(device_, stream.handle(), cuda::kTimeKernel,
-                               variant_.adjoint ? "backward kernel " : "forward kernel ", binary.name());
+                               variant_.adjoint ? "backward kernel " : "forward kernel ", variant_.name);
   binary.gpu()->launch(stream.handle(), blocks_, block_dim_, arguments_, size_);
 }
 

@@ -168,6 +168,7 @@ const KernelVariant* Kernel::variant(KernelSignature& signature, LaunchForm form
   BuildRequest request = request_for(signature, form, source, device);
   request.effort = effort;
   auto fresh = std::make_unique<KernelVariant>();
+  fresh->name = name_;
   if (options_.tangent)
     if (const TangentPlan& plan = tangent_plan(signature, form); plan.has_order()) fresh->plan = &plan;
   // Minima and maxima that settle need an order on the CPU only, where nobody runs them twice.
@@ -218,6 +219,7 @@ const KernelVariant& Kernel::take_code(KernelSignature& signature, LaunchForm fo
                                        std::shared_ptr<const KernelBinary> binary, const BuildReport& report) {
   std::atomic<const KernelVariant*>& slot = this->slot(signature, form, &device);
   auto fresh = std::make_unique<KernelVariant>();
+  fresh->name = name_;
   fresh->param_bytes = signature.layout.size;
   fresh->handles.assign(binary->handles().begin(), binary->handles().end());
   fresh->binary = std::move(binary);

@@ -22,6 +22,7 @@ class Kernel;
 
 /// One form of a kernel, ready to run.
 struct KernelVariant {
+  std::string name;                            // the kernel's: code that two share has one of theirs
   std::shared_ptr<const KernelBinary> binary;  // machine code
   std::unique_ptr<ir::Module> module;          // interpreter
   std::vector<runtime::CheckSite> sites;       // interpreter

@@ -294,6 +294,7 @@ def one_thread():
     wp.config.cpu_threads = 0
 
 
+@pytest.mark.cpu_only("threads of a GPU come in any order")
 @pytest.mark.parametrize("scalar", INTEGERS, ids=lambda t: t.__name__)
 def test_numbers_of_one_counter_in_order(scalar: type, one_thread: None) -> None:
     """Threads in their order find what those before them left, lanes or not: all of them, some, none, in a branch."""

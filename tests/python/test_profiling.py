@@ -63,6 +63,30 @@ def test_adjoints_and_graphs(device):
     assert names == [] if device.is_cpu else ("backward kernel scale" in names and names[-1] == "graph")
 
 
+def test_kernels_of_equal_text_keep_their_names(device):
+    """They share code; times and errors name the one that was launched."""
+
+    @wp.kernel
+    def one(x: wp.array(dtype=float)):
+        x[wp.tid()] = 3.25
+
+    @wp.kernel
+    def other(x: wp.array(dtype=float)):
+        x[wp.tid()] = 3.25
+
+    x = wp.zeros(10, device=device)
+    for kernel in (one, other):
+        wp.launch(kernel, dim=10, inputs=[x], device=device)
+    wp.timing_begin(wp.TIMING_KERNEL)
+    for kernel in (one, other):
+        wp.launch(kernel, dim=10, inputs=[x], device=device)
+    names = [result.name for result in wp.timing_end()]
+    assert names == ([] if device.is_cpu else ["forward kernel one", "forward kernel other"])
+    if device.is_cuda:
+        with pytest.raises(ValueError, match="'other'.*block_dim is 4096"):
+            wp.launch(other, dim=10, inputs=[x], device=device, block_dim=4096)
+
+
 def test_timer(device, capsys):
     heard = []
     work(device)

@@ -2,6 +2,8 @@
 // parameters (few; then once more with all varying), with context, linear index and mask as extra arguments. Register
 // results come back in a struct, blocks through pointers. A function whose loops count their turns gets the turns that
 // are left as one more argument and returns them as one more result. Bodies are emitted from a list, not by recursion.
+#include <algorithm>
+
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
 #include "ir/block_functions.h"
@@ -21,12 +23,22 @@ bool counts_turns(const CodeUnit& unit, const ir::Function& function) {
   return unit.turns && unit.turns->counts(function);
 }
 
+/// x86-64 has two vector registers for results. A third number would come back on the x87 stack: slowly, with the bits of
+/// some NaNs changed, and by an instruction that no processor has where LLVM 19's FastISel takes it off into one of
+/// AVX-512's upper registers. Their bits come back in integer registers, or through memory where these are too few.
+void numbers_as_bits(const CodeUnit& unit, llvm::SmallVectorImpl<llvm::Type*>& types) {
+  if (std::ranges::count_if(types, [](llvm::Type* t) { return !t->isIntOrPtrTy(); }) <= 2) return;
+  for (llvm::Type*& type : types)
+    if (type == unit.f32 || type == unit.f64) type = type == unit.f32 ? unit.i32 : unit.i64;
+}
+
 llvm::StructType* result_struct(CodeUnit& unit, const ir::Function& function) {
   llvm::SmallVector<llvm::Type*, 8> types;
   for (const Type* type : function.result_types)
     for (const PartInfo& part : unit.parts(type).parts)
       // Always vectors: whether a result is uniform would have to be known before the body, which is emitted later.
       if (part.kind != PartKind::block) types.push_back(unit.part_type(part, true));
+  if (unit.traits.x86) numbers_as_bits(unit, types);
   if (counts_turns(unit, function)) types.push_back(unit.i32);
   return llvm::StructType::get(unit.context, types);
 }
@@ -161,7 +173,8 @@ void CodeUnit::emit_variant(const ir::Function& function, const Variant& variant
         to.wide = lanes > 1;
         e.block_copy(to, from[k], part.scalar, part.count);
       } else {
-        out = e.b.CreateInsertValue(out, e.vector(from[k]), field++);
+        llvm::Value* bits = e.b.CreateBitCast(e.vector(from[k]), result_type->getElementType(field));
+        out = e.b.CreateInsertValue(out, bits, field++);
       }
     }
   }
@@ -192,6 +205,10 @@ void Emitter::emit_native_call(const ir::Op& op) {
     at.element_size = op.results[r]->type->size();
     set(op.results[r], load_parts(op.results[r]->type, at));
   }
+}
+
+llvm::Value* Emitter::result_part(llvm::Value* results, unsigned field, llvm::Type* type) {
+  return b.CreateBitCast(b.CreateExtractValue(results, field), type);
 }
 
 /// For  f(x: f32, m: mat of 100) -> f32, mat of 100  with x varying, m uniform and 8 lanes, the call is
@@ -244,8 +261,9 @@ void Emitter::emit_call(const ir::Op& op) {
   }
   unsigned field = 0;
   for (std::size_t r = 0; r < op.results.size(); ++r) {
-    for (Part& part : results[r])
-      if (!part.v) part.v = b.CreateExtractValue(call, field++);
+    const TypeParts& info = parts_of(op.results[r]);
+    for (std::size_t k = 0; k < results[r].size(); ++k)
+      if (!results[r][k].v) results[r][k].v = result_part(call, field++, unit.part_type(info.parts[k], true));
     set(op.results[r], std::move(results[r]));
   }
 }

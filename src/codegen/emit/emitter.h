@@ -364,6 +364,8 @@ class Emitter {
   void emit_while(const ir::Op& op);
   void emit_call(const ir::Op& op);
   void emit_native_call(const ir::Op& op);
+  /// A field of what a call gives back; numbers may come as their bits (call.cpp).
+  llvm::Value* result_part(llvm::Value* results, unsigned field, llvm::Type* type);
   void emit_lanewise_call(const ir::Op& op);
 
   // -- packed vectors (packed.cpp)

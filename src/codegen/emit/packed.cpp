@@ -254,8 +254,9 @@ void Emitter::emit_lanewise_call(const ir::Op& op) {
       {
         BodyForm own(unit, W, true);
         for (const PartInfo& part : unit.parts(op.results[r]->type).parts)
-          packed.push_back(part.kind == PartKind::block ? blocks[next_block++]
-                                                        : Part{b.CreateExtractValue(call, field++)});
+          packed.push_back(part.kind == PartKind::block
+                               ? blocks[next_block++]
+                               : Part{result_part(call, field++, unit.part_type(part, false))});
       }
       const Parts out = component_parts(op.results[r]->type, packed);
       for (std::size_t k = 0; k < info.size(); ++k) {

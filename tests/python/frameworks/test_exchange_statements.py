@@ -114,12 +114,16 @@ class Tensor(ctypes.Structure):
     ]  # fmt: skip
 
 
+_tensors: list = []  # what a capsule points to, for as long as an array might
+
+
 def capsule_of(values: np.ndarray, shape: tuple, code: int, bits: int, lanes: int = 1, name: bytes = b"dltensor"):
     made = Tensor(values.ctypes.data, 1, 0, len(shape), code, bits, lanes)
     made.shape = (ctypes.c_int64 * len(shape))(*shape)
+    _tensors.append((made, values, name))
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(made), name, None), made
+    return new(ctypes.addressof(made), name, None)
 
 
 def test_capsules_are_taken_once_and_renamed():
@@ -137,16 +141,16 @@ def test_capsules_are_taken_once_and_renamed():
 
 def test_lanes_bools_and_nonsense():
     values = np.arange(12, dtype=np.float32)
-    capsule, _hold = capsule_of(values, (3,), 2, 32, lanes=4)
+    capsule = capsule_of(values, (3,), 2, 32, lanes=4)
     four = wp.from_dlpack(capsule)  # one more dimension
     assert four.shape == (3, 4) and four.ptr == values.ctypes.data
-    capsule, _hold = capsule_of(values, (3,), 2, 32, lanes=4)
+    capsule = capsule_of(values, (3,), 2, 32, lanes=4)
     assert wp.from_dlpack(capsule, dtype=wp.vec4).shape == (3,)
     truths = np.array([1, 0, 1], np.uint8)
-    capsule, _hold = capsule_of(truths, (3,), 6, 8)
+    capsule = capsule_of(truths, (3,), 6, 8)
     assert wp.from_dlpack(capsule).dtype is wp.bool
     for shape, code, bits, lanes in (((-1,), 2, 32, 1), ((1 << 62, 4), 2, 32, 1), ((3,), 2, 24, 1), ((3,), 5, 64, 1), ((3,), 2, 32, 0)):
-        capsule, _hold = capsule_of(values, shape, code, bits, lanes)
+        capsule = capsule_of(values, shape, code, bits, lanes)
         with pytest.raises(RuntimeError):
             wp.from_dlpack(capsule)
         assert name_of(capsule) == b"dltensor"  # what is refused stays its owner's

@@ -161,6 +161,7 @@ def test_exports_hold_batches():
     np.testing.assert_array_equal(again.call(X), looped(lambda x: f(x)[0], X))
 
 
+@pytest.mark.cpu_only("records for the CPU; adopted ones stay known")
 def test_programs_of_other_processes_find_batches():
     """A record that was made elsewhere, of the kernel's form for batches and of its adjoint."""
     program = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -49,6 +48,14 @@ X = jnp.asarray(np.linspace(0.1, 1.2, 6), jnp.float32)
 W = jnp.asarray(np.arange(6).reshape(2, 3) * 0.1, jnp.float32)
 
 
+_environment: dict[str, str] = {}
+
+
+@pytest.fixture(autouse=True)
+def other_processes_see_the_same_devices(gpu_environment):
+    _environment.update(gpu_environment)
+
+
 def elsewhere(program, args, tmp_path, before=""):
     """What an exported program gives in a process without the kernels' text."""
     exported = jax.export.export(jax.jit(program), disabled_checks=wp.jax.export_checks())(*args)
@@ -65,7 +72,7 @@ def elsewhere(program, args, tmp_path, before=""):
         np.savez({str(tmp_path / "out.npz")!r}, *[np.asarray(o) for o in out])
         """
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     made = np.load(tmp_path / "out.npz")
     return [made[k] for k in made.files]

@@ -142,11 +142,12 @@ def test_what_to_jax_has_to_copy():
 @pytest.mark.cpu_only
 def test_arrays_of_jax_straight_to_launches():
     """They are read; a kernel that writes to one is refused, and told what to use."""
-    x, y = jnp.arange(8.0), wp.zeros(8, device="cpu")
+    here = jax.devices("cpu")[0]
+    x, y = jax.device_put(np.arange(8.0, dtype=np.float32), here), wp.zeros(8, device="cpu")
     wp.launch(scaled, dim=8, inputs=[x, 2.0], outputs=[y], device="cpu")
     assert y.numpy().tolist() == [2.0 * i for i in range(8)]
     with pytest.raises(RuntimeError, match="argument 'y'.*ArrayImpl.*wp.jax_kernel"):
-        wp.launch(scaled, dim=8, inputs=[x, 2.0], outputs=[jnp.zeros(8)], device="cpu")
+        wp.launch(scaled, dim=8, inputs=[x, 2.0], outputs=[jax.device_put(np.zeros(8, np.float32), here)], device="cpu")
 
 
 @pytest.mark.cpu_only

@@ -553,8 +553,10 @@ def test_graphs_and_tapes_keep_tensors_that_go_straight_to_launches(device):
     n = 1 << 12
     y = torch.zeros(n, device=where(device))
     wp.launch(add, n, [torch.ones(n, device=where(device)), y])  # compiled before anything is captured
+    three = torch.full((n,), 3.0, device=where(device))  # CUDA refuses torch's own stream while another one is captured
     with wp.ScopedCapture() as capture:
-        wp.launch(add, n, [torch.full((n,), 3.0, device=where(device)), y])
+        wp.launch(add, n, [three, y])
+    del three
     trash = [torch.full((n,), 7.0, device=where(device)) for _ in range(20)]
     wp.capture_launch(capture.graph)
     wp.synchronize()

@@ -66,5 +66,42 @@ kernel @k(%x: array<f32,1>, %y: array<f16,1>) form(no_overlap, rank 1) {
   }
 }
 
+// A third number would come back on the x87 stack; LLVM 19's FastISel takes it from there by an instruction that ends the
+// process where the processor has AVX-512.
+TEST(Levels, ResultsOfFunctionsStayOffTheX87Stack) {
+  TargetSpec target = host_target();
+  if (!target.triple.starts_with("x86_64")) GTEST_SKIP() << "about x86-64";
+  target.cpu_name = "sapphirerapids";
+  target.features = "+avx2,+avx512f,+avx512vl,+avx512dq,+avx512bw";
+  for (const char* kind : {"f32", "f64"}) {
+    const std::string t = kind;
+    Program program("func @three(%v: " + t + ") -> (" + t + ", " + t + ", " + t + R"() {
+  %a = mul %v, %v
+  %b = add %a, %v
+  %c = sub %a, %v
+  return %a, %b, %c
+}
+kernel @k(%x: array<)" +
+                    t + ",1>) form(no_overlap, rank 1) {\n" + R"(
+  %i = tid 0
+  %v = load %x[%i]
+  %p, %q, %r = call @three(%v)
+  %s = add %p, %q
+  %t = add %s, %r
+  store %x[%i], %t
+  return
+}
+)");
+    for (int level : {0, 1, 2, 3}) {
+      EmitOptions options;
+      options.lanes = 1;
+      options.opt_level = level;
+      const std::string text = emit(*program.module, program.kernel(), target, options, Output::assembly).bytes;
+      EXPECT_EQ(text.find("\tfst"), std::string::npos) << kind << ", level " << level;
+      EXPECT_EQ(text.find("\tfld"), std::string::npos) << kind << ", level " << level;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::codegen::test
