@@ -107,6 +107,12 @@ double to_whole(double x, PtxRound round) {
   return std::nearbyint(x);
 }
 
+/// The smallest registers have 16 bits: what becomes a signed byte is extended to them.
+Word in_register(const PtxInstruction& i, Word x) {
+  if (i.kind == 's' && i.width == 8) return Word(std::uint16_t(std::int8_t(x)));
+  return cut(x, i.width);
+}
+
 /// Floats beyond the integers become the nearest of them; not-a-numbers 0, or the sign's bit alone where 64 bits are
 /// concerned.
 Word whole_number(const PtxInstruction& i, double x) {
@@ -175,7 +181,7 @@ void convert(PtxThread& t, const PtxInstruction& i) {
              : i.from_kind == 's' ? double(as_signed(given, i.from_width))
                                   : double(cut(given, i.from_width));
   if (!to_float) {
-    t.r[i.to] = whole_number(i, x);
+    t.r[i.to] = in_register(i, whole_number(i, x));
     return;
   }
   if (i.verb == PtxVerb::popc) x = to_whole(x, i.round);  // to a whole number
@@ -195,9 +201,14 @@ void resize(PtxThread& t, const PtxInstruction& i) {
 }
 
 template <class From>
+void resize_to_signed_byte(PtxThread& t, const PtxInstruction& i) {
+  t.r[i.to] = in_register(i, Word(get<From>(t, i.a)));
+}
+
+template <class From>
 PtxAction resize_to(const PtxInstruction& i) {
   switch (i.width) {
-    case 8: return resize<From, std::uint8_t>;
+    case 8: return i.kind == 's' ? resize_to_signed_byte<From> : resize<From, std::uint8_t>;
     case 16: return resize<From, std::uint16_t>;
     case 32: return resize<From, std::uint32_t>;
     default: return resize<From, std::uint64_t>;
@@ -219,7 +230,7 @@ void saturate_integer(PtxThread& t, const PtxInstruction& i) {
   const __int128 x = sign ? __int128(as_signed(t.r[i.a], i.from_width)) : __int128(cut(t.r[i.a], i.from_width));
   const __int128 low = i.kind == 's' ? -(__int128(1) << (i.width - 1)) : 0;
   const __int128 high = (__int128(1) << (i.kind == 's' ? i.width - 1 : i.width)) - 1;
-  t.r[i.to] = cut(Word(x < low ? low : x > high ? high : x), i.width);
+  t.r[i.to] = in_register(i, Word(x < low ? low : x > high ? high : x));
 }
 
 }  // namespace

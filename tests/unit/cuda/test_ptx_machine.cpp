@@ -103,6 +103,9 @@ TEST(PtxMachine, Floats) {
   EXPECT_EQ(result("cvt.rz.f32.f64 %rd1, %x;", bits(1.0 + 0x1.8p-23)), bits(1.0f + 0x1p-23f));
   EXPECT_EQ(result("cvt.rn.f16.f32 %rd1, %x;", bits(1.0f)), 0x3C00u);
   EXPECT_EQ(result("cvt.sat.s8.s32 %rd1, %x;", 300), 127u);
+  EXPECT_EQ(result("cvt.sat.s8.s32 %rd1, %x;", std::uint64_t(-300)), 0xFF80u);
+  EXPECT_EQ(result("cvt.s8.s32 %rd1, %x;", 0x1FE), 0xFFFEu);
+  EXPECT_EQ(result("cvt.rzi.s8.f32 %rd1, %x;", bits(-3.5f)), 0xFFFDu);
   EXPECT_EQ(result("cvt.s64.s8 %rd1, %x;", 0x80), ~std::uint64_t(127));
 }
 
