@@ -349,7 +349,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
 /// The element that `fill_` writes everywhere; a number counts for every component.
 void pack_fill(nb::handle value, const Type* element, char* to, std::vector<nb::object>& keep) {
   if (element->is_composite() && (PyNumber_Check(value.ptr()) || nb::hasattr(value, "_wp_scalar_")) &&
-      !PySequence_Check(value.ptr())) {
+      !is_sequence(value)) {
     const std::size_t step = element->element()->size();
     pack_value(value, element->element(), to, "", "value", keep);
     for (std::size_t k = 1; k < element->component_count(); ++k) std::memcpy(to + k * step, to, step);

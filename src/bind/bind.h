@@ -83,6 +83,8 @@ void set_python_error() noexcept;
 /// A field of a struct's instance; the class hides those that are the library's own.
 nb::object struct_field(nb::handle value, const Type* type, const Field& field);
 
+/// Whether a value stands for several numbers: sequences but text, and tensors with dimensions, which are no sequences for Python.
+bool is_sequence(nb::handle value);
 /// Writes a Python value into `to` in the type's C layout: numbers, warp scalars, vectors and the like (anything with the
 /// buffer protocol or a sequence of the right length), struct instances, arrays, None for arrays. Objects that must stay
 /// alive until the launch ends are appended to `keep`. Raises the errors of wp.launch, naming kernel and parameter.

@@ -104,7 +104,8 @@ bool read_dlpack(nb::handle object, const Type* element, interop::Seen how, Fore
   nb::object stream = nb::none();
   nb::object capsule;
   try {
-    const auto [type, id] = nb::cast<std::pair<int, int>>(object.attr("__dlpack_device__")());
+    const auto [type, number] = nb::cast<std::pair<int, nb::object>>(object.attr("__dlpack_device__")());
+    const int id = number.is_none() ? 0 : nb::cast<int>(number);  // Paddle's host has none
     if (type == interop::kDlCuda || type == interop::kDlCudaManaged) {
       cuda::System& system = cuda::System::shared();
       if (!system.available() || id < 0 || id >= system.device_count()) {

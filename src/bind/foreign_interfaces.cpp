@@ -390,6 +390,10 @@ bool read_paddle(nb::handle object, const Type* element, Seen how, ForeignArray&
   }
   const nb::object place = attribute(object, "place"), dtype = attribute(object, "dtype");
   if (!place.is_valid() || !dtype.is_valid()) return false;
+  if (const nb::object dense = attribute(object, "is_dense"); dense.is_valid() && dense().ptr() == Py_False) {
+    why = "it is sparse; pass .to_dense()";
+    return false;
+  }
   const bool pinned = nb::cast<bool>(place.attr("is_cuda_pinned_place")());
   if (!pinned && !nb::cast<bool>(place.attr("is_cpu_place")())) {
     const nb::object on_gpu = attribute(object, "__cuda_array_interface__");

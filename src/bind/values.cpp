@@ -17,6 +17,17 @@
 #include "types/library_struct.h"
 
 namespace weft::bind {
+
+bool is_sequence(nb::handle value) {
+  PyObject* const p = value.ptr();
+  if (PyUnicode_Check(p)) return false;
+  if (PyList_CheckExact(p) || PyTuple_CheckExact(p)) return true;
+  if (!PySequence_Check(p) && !PyMapping_Check(p)) return false;
+  const nb::object rank =
+      nb::getattr(value, "ndim", nb::none());  // a tensor without dimensions has all methods of others
+  return rank.is_none() ? bool(PySequence_Check(p)) : !rank.equal(nb::int_(0));
+}
+
 namespace {
 
 [[noreturn]] void fail(PyObject* type, const char* kernel, const std::string& param, const std::string& text) {
@@ -67,14 +78,16 @@ bool scalar_bits_of(nb::handle value, const Type* type, std::uint64_t& bits) {
 /// Appends the numbers of nested sequences.
 bool flatten(nb::handle value, const Type* scalar, std::vector<std::uint64_t>& out, int depth, std::size_t most) {
   std::uint64_t bits = 0;
-  bool sequence = PySequence_Check(value.ptr()) && !PyUnicode_Check(value.ptr());
-  if (!sequence) {
+  if (!is_sequence(value)) {
     if (!scalar_bits_of(value, scalar, bits)) return false;
     out.push_back(bits);
     return true;
   }
   if (depth > 2) return false;
-  for (nb::handle item : nb::iter(value)) {
+  // Tensors make themselves into lists at once; one by one each number would be a tensor, and on a GPU a wait.
+  const bool plain = PyList_CheckExact(value.ptr()) || PyTuple_CheckExact(value.ptr());
+  const nb::object list = !plain && nb::hasattr(value, "tolist") ? value.attr("tolist")() : nb::borrow(value);
+  for (nb::handle item : nb::iter(list)) {
     if (!flatten(item, scalar, out, depth + 1, most) || out.size() > most) return false;
   }
   return true;
@@ -120,7 +133,7 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
   }
   std::vector<std::uint64_t> bits;
   std::size_t n = type->component_count();
-  if (!PySequence_Check(value.ptr()) || PyUnicode_Check(value.ptr()))
+  if (!is_sequence(value))
     fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value));
   if (!flatten(value, type->element(), bits, 0, n) || bits.size() != n)
     fail(PyExc_ValueError, kernel, param,

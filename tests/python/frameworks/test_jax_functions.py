@@ -160,6 +160,29 @@ def test_annotations_are_checked():
         jax_callable(squares)("text")
 
 
+def test_functions_of_one_name_are_told_apart():
+    text = "def put(a: wp.array(dtype=float), b: wp.array(dtype=float)):\n    b.fill_(value)\n"
+    made = []
+    for value in (1.0, 2.0):
+        names = {"wp": wp, "value": value, "__name__": "one_module"}
+        exec(text, names)
+        made.append(jax_callable(names["put"]))
+
+    def put(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+        b.fill_(3.0)
+
+    def other(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+        b.zero_()
+
+    put.__qualname__ = other.__qualname__ = "put"
+    put.__module__ = other.__module__ = "one_module"
+    made += [jax_callable(put), jax_callable(other)]
+    x = jnp.zeros(2)
+    for _ in range(2):
+        assert [f(x)[0][0] for f in made] == [1.0, 2.0, 3.0, 0.0]
+        assert [jax.jit(f)(x)[0][0] for f in made] == [1.0, 2.0, 3.0, 0.0]
+
+
 def test_functions_pickle():
     f = pickle.loads(pickle.dumps(jax_callable(squares)))
     np.testing.assert_allclose(f(floats(3))[0], np.arange(3.0) ** 4)

@@ -105,6 +105,18 @@ def test_eager_and_jitted_give_the_same():
         np.testing.assert_array_equal(result[0], 3 * np.arange(10, dtype=np.float32))
 
 
+def test_without_jit():
+    f, g = jax_kernel(triple), jax_kernel(sincos, num_outputs=2)
+    x = floats(4)
+    with jax.disable_jit():
+        np.testing.assert_array_equal(f(x)[0], 3 * np.arange(4))
+        np.testing.assert_array_equal(jax.jit(lambda v: f(v)[0] + 1.0)(x), 3 * np.arange(4) + 1)
+        np.testing.assert_array_equal(jax.vmap(f)(jnp.stack([x, x]))[0][1], 3 * np.arange(4))
+        np.testing.assert_array_equal(jax.lax.fori_loop(0, 2, lambda _, v: f(v)[0], x), 9 * np.arange(4))
+        np.testing.assert_allclose(jax.grad(lambda v: g(v)[0].sum())(x), np.cos(x), rtol=1e-6)
+        np.testing.assert_allclose(jax.jvp(lambda v: g(v)[1], (x,), (jnp.ones(4),))[1], -np.sin(x), rtol=1e-6)
+
+
 def test_integers_and_several_outputs():
     n = 10
     out = jax.jit(lambda: jax_kernel(add_ints)(jnp.arange(n, dtype=jnp.int32), jnp.ones(n, dtype=jnp.int32)))()

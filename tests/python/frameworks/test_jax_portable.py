@@ -153,3 +153,9 @@ def test_equal_calls_are_equal_text():
     one = jax.jit(lambda x: f(x, W, 3)[0]).lower(X).as_text()
     two = jax.jit(lambda x: f(x, W, 3)[0]).lower(X).as_text()
     assert one == two and _weft.xla_calls() <= before + 1
+
+
+def test_symbols_are_no_sizes():
+    shape = jax.ShapeDtypeStruct(jax.export.symbolic_shape("n"), jnp.float32)
+    with pytest.raises(TypeError, match="kernel 'relax': argument 'x'.*the extent n is a symbol"):
+        jax.export.export(jax.jit(lambda x: g(x)[0]), disabled_checks=wp.jax.export_checks())(shape)

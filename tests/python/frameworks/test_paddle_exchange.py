@@ -326,3 +326,15 @@ def test_a_gpu_of_stand_ins(monkeypatch):
     monkeypatch.setattr(paddle.device, "current_stream", lambda name: Current())
     for given in (None, "gpu:0", device, Place("gpu"), Current()):
         assert wp.stream_from_paddle(given).cuda_stream == own.cuda_stream
+
+
+def test_dlpack_of_tensors_on_the_host():
+    """Paddle's host has a device type, but no number."""
+    tensor = paddle.arange(6, dtype="float32").reshape([2, 3])
+    array = wp.from_dlpack(tensor, dtype=wp.vec3)
+    assert array.shape == (2,) and array.ptr == tensor.data_ptr()
+
+
+def test_sparse_tensors_say_what_to_call():
+    with pytest.raises(RuntimeError, match="it is sparse; pass .to_dense\\(\\)"):
+        wp.from_paddle(paddle.eye(3).to_sparse_coo(2))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 
 import numpy as np
@@ -249,6 +251,9 @@ def test_usual_calls_and_others(device):
         type(call).__call__(call, x, 3.0),
         call(x, 3.0, dim=8),
         call(*(x, 3.0), **{}),
+        call(x, s=3.0),
+        call(s=3.0, x=x),
+        torch.compile(lambda t: call(t, s=3.0), fullgraph=True, backend="aot_eager")(x),
         call(torch.nn.Parameter(x), 3.0).detach(),
         call(strided, 1.5),
     ):
@@ -263,8 +268,12 @@ def test_usual_calls_and_others(device):
             call(*arguments)
     with pytest.raises(TypeError, match="'x' is a list, no tensor"):
         call([1.0], 3.0)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'scale'"):
-        call(x, scale=3.0)
+    for named in ({"scale": 3.0}, {"s": 3.0, "scale": 3.0}):
+        with pytest.raises(TypeError, match=r"takes 2 inputs \(x, s\), none of them 'scale'"):
+            call(x, **named)
+    for arguments, named in (((x, 3.0), {"s": 3.0}), ((x,), {"x": x})):
+        with pytest.raises(TypeError, match=r"takes 2 inputs \(x, s\), got"):
+            call(*arguments, **named)
     assert callable(call) and call.__name__.endswith("grow")
 
 
@@ -276,6 +285,58 @@ def test_as_a_decorator(device):
         y[i] = 3.0 * x[i]
 
     assert triple(torch.ones(4, device=where(device))).tolist() == [3.0] * 4
+
+
+@wp.torch.op
+@wp.kernel
+def halved(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = 0.5 * x[i]
+
+
+@wp.kernel
+def eighth(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = 0.125 * x[i]
+
+
+@wp.torch.function
+def quartered(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    wp.launch(halved.kernel, x.shape, [x], [y])
+    wp.launch(halved.kernel, x.shape, [y], [y])
+
+
+def test_operators_are_copied_and_pickled(device):
+    """Modules of torch that have them are, for averages of models, other processes and files."""
+    x = torch.full((2,), 8.0, device=where(device))
+    for made, wanted in ((halved, 4.0), (quartered, 2.0)):
+        assert copy.deepcopy({"f": made})["f"] is made and copy.copy(made) is made
+        assert pickle.loads(pickle.dumps(made)) is made
+        assert made(x).tolist() == [wanted] * 2 and made.__name__ in repr(made)
+    again = pickle.loads(pickle.dumps(wp.torch.op(eighth, dim=2)))
+    assert again(x).tolist() == [1.0] * 2 and again.kernel is eighth
+
+
+@pytest.mark.parametrize("scalar", ["uint8", "uint16", "uint32", "uint64"])
+def test_unsigned_results(scalar, device):
+    kind = getattr(wp, scalar)
+
+    @wp.kernel(module="unique")
+    def count_down(x: wp.array(dtype=float), y: wp.array(dtype=kind), v: wp.array(dtype=wp.types.vector(2, kind))):
+        i = wp.tid()
+        y[i] = kind(0) - kind(i)
+        v[i][1] = y[i]
+
+    def through(x: wp.array(dtype=float), y: wp.array(dtype=kind), v: wp.array(dtype=wp.types.vector(2, kind))):
+        wp.launch(count_down, x.shape, [x], [y, v])
+
+    f = wp.torch.op(count_down, outputs=2)
+    x = torch.zeros(2, device=where(device))
+    for call in (f, torch.compile(f, fullgraph=True, backend="aot_eager"), wp.torch.function(through, outputs=2)):
+        y, v = call(x)
+        assert y.dtype == v.dtype == getattr(torch, scalar)
+        most = 2 ** int(scalar[4:]) - 1
+        assert y.tolist() == [0, most] and v.tolist() == [[0, 0], [0, most]]
 
 
 def test_nothing_is_left_behind(sine, device):

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <vector>
 
 namespace weft::interop {
@@ -113,6 +114,30 @@ TEST(DlPack, ShowsArrays) {
   EXPECT_EQ(made->tensor.strides[1], 3);
   EXPECT_EQ(made->tensor.data, array.data());
   made->deleter(made);
+}
+
+TEST(DlPack, EightThreadsShowReadAndDropOneArray) {
+  const auto array = runtime::Array::zeros(types::vec(types::f32(), 3), {100});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([array, t] {
+      for (int k = 0; k < 500; ++k) {
+        DlManagedTensor* plain = t % 2 ? Export::managed(array) : nullptr;
+        DlManagedTensorVersioned* versioned = plain ? nullptr : Export::managed_versioned(array, t == 0);
+        const DlTensor& tensor = plain ? plain->tensor : versioned->tensor;
+        const Type* element = k % 2 ? types::vec(types::f32(), 3) : nullptr;
+        ForeignMemory memory;
+        ArrayDesc desc;
+        std::string why;
+        EXPECT_TRUE(read_tensor(tensor, versioned ? versioned->flags : 0, memory, why)) << why;
+        EXPECT_TRUE(fold(memory, element, {}, desc, why)) << why;
+        EXPECT_EQ(desc.data, array.data());
+        EXPECT_EQ(desc.ndim, k % 2 ? 1 : 2);
+        if (plain) plain->deleter(plain);
+        if (versioned) versioned->deleter(versioned);
+      }
+    });
+  for (std::thread& one : threads) one.join();
 }
 
 }  // namespace

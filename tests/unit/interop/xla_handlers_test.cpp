@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <deque>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "driver/kernel_from_ir.h"
@@ -73,7 +75,12 @@ struct Prepared {
 };
 Prepared prepare(const char* name, CallRecord record) {
   CallTable& table = CallTable::shared();
-  if (!table.host.locked) table.host.locked = [](const std::function<void()>& work) { work(); };
+  if (!table.host.locked)
+    table.host.locked = [](const std::function<void()>& work) {
+      static std::recursive_mutex lock;  // as the interpreter's
+      const std::lock_guard held(lock);
+      work();
+    };
   Prepared made;
   made.record = std::move(record);
   made.kernel = kernel(name, made.record.direction == Direction::tangent);
@@ -484,6 +491,58 @@ TEST(XlaHandlers, ManyThreadsAtOnce) {
         EXPECT_EQ(y[63], 2 * float(t * t));
       }
     });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Every direction, batches, and kernels that come with their record: nothing of it was compiled or read before the threads come.
+TEST(XlaHandlers, EightThreadsDoEverythingForTheFirstTime) {
+  constexpr int kSize = 33;
+  CallRecord tangent = square_record(kSize), adjoint = square_record(kSize), logged;
+  tangent.direction = Direction::tangent;
+  tangent.params = {array(Role::input, 0, -1, 1, -1), value(2), array(Role::output, -1, 1, -1, 0)};
+  adjoint.direction = Direction::adjoint;
+  adjoint.params = {array(Role::input, 0, -1, -1, 0), value(2), array(Role::output, -1, -1, 1, 1)};
+  logged.direction = Direction::adjoint;
+  logged.dims = {kSize};
+  logged.params = {array(Role::input, 0, -1, -1, 0), array(Role::output, -1, 2, 1, 1)};
+  const std::string forward_call = make_call("square", square_record(kSize)),
+                    batch_call = make_call("square", square_record(kSize, 1)),
+                    tangent_call = make_call("square", tangent), adjoint_call = make_call("square", adjoint),
+                    logged_call = make_call("power", logged),
+                    portable_call = portable_record("square", square_record(kSize)).encode(),
+                    portable_logged = portable_record("power", logged).encode();
+  const std::vector<std::int64_t> dims = {kSize}, batch = {4, kSize};
+  const auto work = [&](int first) {
+    Floats x(kSize, 2), ones(kSize, 1), y(kSize), z(kSize), w(kSize), many(4 * kSize, 3), more(4 * kSize);
+    for (int k = 0; k < 70; ++k) switch ((first + k) % 7) {
+        case 0:
+        case 1: {
+          const std::string& call = (first + k) % 7 ? portable_call : forward_call;
+          EXPECT_EQ(Frame(call).arg(x, dims).ret(y, dims).run().text, "");
+          EXPECT_EQ(y, Floats(kSize, 8));
+          break;
+        }
+        case 2:
+          EXPECT_EQ(Frame(batch_call).arg(many, batch).ret(more, batch).run().text, "");
+          EXPECT_EQ(more, Floats(4 * kSize, 18));
+          break;
+        case 3:
+          EXPECT_EQ(Frame(tangent_call).arg(x, dims).arg(ones, dims).ret(y, dims).ret(z, dims).run().text, "");
+          EXPECT_EQ(y, Floats(kSize, 8));
+          break;
+        case 4:
+          EXPECT_EQ(Frame(adjoint_call).arg(x, dims).arg(ones, dims).ret(y, dims).ret(z, dims).run().text, "");
+          EXPECT_EQ(y, Floats(kSize, 8));
+          break;
+        default: {
+          Frame frame((first + k) % 7 == 5 ? logged_call : portable_logged);
+          EXPECT_EQ(frame.arg(x, dims).arg(ones, dims).ret(y, dims).ret(z, dims).ret(w, dims).run().text, "");
+          EXPECT_EQ(y, Floats(kSize, 8 * 128));
+        }
+      }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) threads.emplace_back(work, t);
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -376,10 +376,12 @@ _counting = threading.Lock()
 
 
 def _number_of(func: Callable) -> int:
-    """Tells functions of one name apart: 0 unless a program has several, which are counted by their code."""
+    """Tells functions of one name apart: 0 unless a program has several, which are counted by their code and by what that
+    code sees. Addresses serve for that: whoever can still call a function holds what it sees."""
     name = f"{func.__module__}.{func.__qualname__}"
     try:
-        code = pickle.dumps((func.__code__.co_code, repr(func.__code__.co_consts), repr(func.__closure__)))
+        seen = (id(func.__globals__), repr(func.__closure__), [id(v) for v in func.__defaults__ or ()])
+        code = pickle.dumps((func.__code__.co_code, repr(func.__code__.co_consts), func.__code__.co_names, seen))
     except Exception:  # noqa: BLE001 - whatever it is, it is another one
         code = str(id(func)).encode()
     with _counting:

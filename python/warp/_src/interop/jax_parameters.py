@@ -167,6 +167,11 @@ def check_array(what: str, p: Parameter, array_type: _weft.Type, value: Any) -> 
     if value.ndim != rank:
         extra = f" (the last {len(inner)} for the components {inner})" if inner else ""
         raise TypeError(f"{shown}, which takes {rank} dimensions{extra}; shape {tuple(value.shape)} was given")
+    symbolic = [str(n) for n in value.shape if not isinstance(n, int)]
+    if symbolic:
+        raise TypeError(
+            f"{shown}; the extent {symbolic[0]} is a symbol, and launches have sizes: export the program for each shape it runs on"
+        )
     if inner and tuple(value.shape[-len(inner) :]) != inner:
         raise TypeError(f"{shown}, whose last dimensions are {inner}; shape {tuple(value.shape)} was given")
 

@@ -100,7 +100,14 @@ def _primitive(name: str) -> Primitive:
     def compiled(params: tuple) -> Any:
         return jax.jit(functools.partial(made.bind, **dict(params)))
 
-    made.def_impl(lambda *args, **params: compiled(tuple(sorted(params.items())))(*args))
+    @made.def_impl
+    def run(*args: Any, **params: Any) -> Any:
+        program = compiled(tuple(sorted(params.items())))
+        if not jax.config.jax_disable_jit:
+            return program(*args)
+        with jax.disable_jit(False):  # a custom call is a program even where the steps around it are run one by one
+            return program(*args)
+
     return made
 
 

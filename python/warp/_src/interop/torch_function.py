@@ -10,21 +10,21 @@ from typing import Any
 from warp._src.arrays.listeners import apart
 from warp._src.devices.device import ScopedDevice
 from warp._src.gradients.tape import Tape
-from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, torch_module
-from warp._src.interop.torch_parameters import Outputs, Parameter
+from warp._src.interop.torch_exchange import from_torch, torch_module
+from warp._src.interop.torch_parameters import Named, Outputs, Parameter
 from warp._src.interop.torch_streams import device_from_torch, scope_of_torch
-from warp._src.kernels.annotations import annotations_of
+from warp._src.kernels.annotations import annotations_of, enclosing_names
 
 __all__ = ["function"]
 
 
-class TorchFunction:
+class TorchFunction(Named):
     """What `wp.torch.function` makes of an annotated function."""
 
     def __init__(self, func: Callable[..., None], outputs: int, shapes: Any):
         self.func = func
         torch = self._torch = torch_module()
-        hints = annotations_of(func)
+        hints = annotations_of(func, enclosing_names(func))
         names = list(inspect.signature(func).parameters)
         for name in names:
             if hints.get(name) is None:
@@ -37,18 +37,18 @@ class TorchFunction:
             if not result.is_array:
                 raise TypeError(f"the result '{result.name}' of {func.__name__} is no array")
         self.settled = Outputs(func.__name__, self.inputs, self.results, None, shapes)
-        self.dtypes = [dtype_to_torch(p.dtype) for p in self.results]
+        self.dtypes = [p.torch_type(torch) for p in self.results]
         self._arrays = [i for i, p in enumerate(self.inputs) if p.is_array]
-        self.__name__, self.__doc__ = func.__name__, func.__doc__
+        self._be(func, TorchFunction, func, outputs, shapes)
         self._node = _make_node(torch, self)
 
-    def __call__(self, *arguments: Any, shapes: Any = None) -> Any:
+    def __repr__(self) -> str:
+        return f"<torch.function {self.__name__}>"
+
+    def __call__(self, *arguments: Any, shapes: Any = None, **named: Any) -> Any:
         """The results for these inputs: one tensor, or a tuple of them."""
-        if len(arguments) != len(self.inputs):
-            raise TypeError(
-                f"{self.__name__} takes {len(self.inputs)} inputs ({', '.join(p.name for p in self.inputs)}), "
-                f"got {len(arguments)}"
-            )
+        if named or len(arguments) != len(self.inputs):
+            arguments = tuple(self.settled.in_order(arguments, named))
         torch = self._torch
         tracked = False
         for index in self._arrays:

@@ -18,8 +18,8 @@ from warp import _weft
 from warp._src.arrays.listeners import apart
 from warp._src.gradients.forward import jvp
 from warp._src.gradients.tape import Tape
-from warp._src.interop.torch_exchange import dtype_to_torch, from_torch, to_torch, torch_module
-from warp._src.interop.torch_parameters import Outputs, Parameter
+from warp._src.interop.torch_exchange import from_torch, to_torch, torch_module
+from warp._src.interop.torch_parameters import Named, Outputs, Parameter
 from warp._src.interop.torch_streams import device_from_torch, scope_of_torch
 from warp._src.kernels.definitions import Kernel
 from warp._src.values.types import type_handle
@@ -32,7 +32,7 @@ _naming = threading.Lock()
 _libraries: list[Any] = []  # torch forgets operators whose library is gone
 
 
-class TorchOp(_weft.QuickCall):
+class TorchOp(Named, _weft.QuickCall):
     """What `wp.torch.op` makes of a kernel: call it with the kernel's inputs. The usual call goes to `_plain`, which is C++'s,
     before it comes to `__call__` (src/bind/torch_op.cpp)."""
 
@@ -60,10 +60,10 @@ class TorchOp(_weft.QuickCall):
         self.pure = results[len(in_out) :]
         self.results = results
         self.settled = Outputs(f"the operator of '{kernel.key}'", self.inputs, self.pure, dim, shapes)
-        self.dtypes = [dtype_to_torch(p.dtype) for p in results]
+        self.dtypes = [p.torch_type(torch) for p in results]
         self._by_tape = bool(in_out)
         self._arrays = [i for i, p in enumerate(self.inputs) if p.is_array]
-        self.__name__, self.__doc__ = kernel.key, kernel.func.__doc__
+        self._be(kernel.func, TorchOp, kernel, outputs, dim, shapes, in_out, name)
         name = re.sub(r"\W", "_", name or kernel.key)
         with _naming:
             while name in _taken:
@@ -87,18 +87,18 @@ class TorchOp(_weft.QuickCall):
 
     # ---- calls -----------------------------------------------------------------------------------------------------
 
-    def __call__(self, *arguments: Any, dim: Any = None, shapes: Any = None) -> Any:
+    def __repr__(self) -> str:
+        return f"<torch.op {self.__name__}>"
+
+    def __call__(self, *arguments: Any, dim: Any = None, shapes: Any = None, **named: Any) -> Any:
         """The results for these inputs: one tensor, or a tuple of them."""
         compiling = self._is_compiling()
+        if named or len(arguments) != len(self.inputs):
+            arguments = self.settled.in_order(arguments, named)
         if not compiling and self._plain is not None and dim is None and shapes is None:
             found = self._plain(*arguments)
             if found is not None:
                 return self._apply(None, *arguments)[0] if found is ... else found
-        if len(arguments) != len(self.inputs):
-            raise TypeError(
-                f"{self.settled.name} takes {len(self.inputs)} inputs "
-                f"({', '.join(p.name for p in self.inputs)}), got {len(arguments)}"
-            )
         if compiling:
             return self._by_library(arguments, dim, shapes)
         tracked = False

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from warp._src.arrays.array import array
 from warp._src.arrays.array_interface import layout
+from warp._src.interop.torch_exchange import dtype_to_torch
 from warp._src.values.types import type_handle
 
-__all__ = ["Outputs", "Parameter", "as_shape"]
+__all__ = ["Named", "Outputs", "Parameter", "as_shape"]
 
 
 class Parameter:
@@ -38,6 +40,11 @@ class Parameter:
         else:
             self.schema = "float[]" if "float" in handle.scalar else "int[]"
 
+    def torch_type(self, torch: Any) -> Any:
+        """The type of tensors that are made for it: of one size and sign with the array's numbers."""
+        unsigned = getattr(torch, type_handle(self.dtype).scalar, None)  # versions before 2.3 have uint8 alone
+        return dtype_to_torch(self.dtype) if unsigned is None else unsigned
+
     def torch_shape(self, shape: Sequence[Any]) -> tuple:
         """The shape of a tensor for an array of this shape; one that has the inner dimensions already is taken as it is."""
         full = tuple(shape)
@@ -64,6 +71,19 @@ class Outputs:
     def __init__(self, name: str, inputs: list[Parameter], results: list[Parameter], dim: Any, shapes: Any):
         self.name, self.inputs, self.results, self.dim, self.shapes = name, inputs, results, dim, shapes
         self._first = next((i for i, p in enumerate(inputs) if p.is_array), None)
+
+    def in_order(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """All inputs of a call, those that are given by name at their places."""
+        names = [p.name for p in self.inputs]
+        made = list(arguments)
+        for name in names[len(made) :]:
+            if name in named:
+                made.append(named[name])
+        strange = [name for name in named if name not in names]
+        if strange or len(made) != len(names) or len(arguments) + len(named) != len(names):
+            text = f", none of them {strange[0]!r}" if strange else f", got {len(arguments) + len(named)}"
+            raise TypeError(f"{self.name} takes {len(names)} inputs ({', '.join(names)}){text}")
+        return made
 
     def settle(self, arguments: Sequence[Any], dim: Any, shapes: Any) -> tuple[tuple, list[tuple]]:
         """The grid, and the shapes of the tensors to make."""
@@ -98,3 +118,26 @@ class Outputs:
                 raise ValueError(f"{self.name}: {len(each)} shapes for {len(self.results)} results")
             return grid, [p.torch_shape(as_shape(s)) for p, s in zip(self.results, each)]
         return grid, [p.torch_shape(each) for p in self.results]
+
+
+class Named:
+    """What is made of a function once, and not again by who copies a module that has it: pickled by the function's name, or,
+    where it stands under that name itself, as a decorator leaves it, by its own."""
+
+    def _be(self, func: Callable, make: Callable, *options: Any) -> None:
+        """Takes the function's names, and how it is made again."""
+        self.__name__, self.__qualname__, self.__module__ = func.__name__, func.__qualname__, func.__module__
+        self.__doc__ = func.__doc__
+        self._remake = (make, options)
+
+    def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else self._remake
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self

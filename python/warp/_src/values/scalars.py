@@ -61,8 +61,8 @@ _ROUND: dict[str, Callable[[float], float]] = {
 
 
 def plain_number(x: Any) -> int | float:
-    """The Python number of a number-like object: Python and NumPy numbers, scalars of ours, objects with __index__ or
-    __float__. TypeError for anything else, sequences and text among it."""
+    """The Python number of a number-like object: Python and NumPy numbers, scalars of ours, tensors without dimensions,
+    objects with __index__ or __float__. TypeError for anything else, sequences and text among it."""
     if isinstance(x, (int, float)):
         return x.value if isinstance(x, ScalarBase) else x
     if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0 and x.dtype.kind in "biuf":
@@ -72,6 +72,10 @@ def plain_number(x: Any) -> int | float:
             return x.__index__()
         if hasattr(x, "__float__"):
             return x.__float__()
+    elif getattr(x, "ndim", None) == 0 and hasattr(x, "item"):
+        number = x.item()
+        if isinstance(number, (int, float)):
+            return number
     raise TypeError(f"must be a number, not {type(x).__name__}")
 
 

@@ -344,6 +344,15 @@ def case_pinned_memory():
     assert seen.grad.ptr == leaf.grad.data_ptr() and not seen.pinned
 
 
+def case_values_from_tensors():
+    """Numbers and vectors that lie on the GPU, as values of launches and fills."""
+    x, y = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
+    wp.launch(scaled, 8, [x, torch.tensor(3.0, device="cuda"), y], device="cuda:0")
+    equal(y.cpu(), 3.0)
+    vector = torch.tensor([1.0, 2.0, 3.0], device="cuda")
+    equal(wp.full(2, vector, dtype=wp.vec3, device="cuda:0").numpy() - np.arange(1.0, 4.0), 0.0)
+
+
 def case_places_that_do_not_fit():
     x, y = torch.zeros(8), torch.zeros(8, device="cuda")
     for device, given, name in (("cuda:0", (x, y), "'x'"), ("cpu", (x, y), "'y'")):
