@@ -243,6 +243,9 @@ WEFT_HOT void pack_array(nb::handle value, const Type* type, char* to, const cha
            "expected " + type->user_name() +
                ", got an indexedarray; declare the parameter as wp.indexedarray(dtype=…), " +
                "or pass its contiguous() copy");
+    // Vectors and matrices show their memory, too, but none of them is meant as an array.
+    if (!shows_memory && nb::hasattr(value, "_wp_type_"))
+      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value));
     ForeignArray foreign;
     std::string why;
     if (read_descriptor(value, foreign.desc, foreign.element, foreign.place)) {

@@ -106,6 +106,9 @@ class Transformation(Row):
     def q(self, value: Any) -> None:
         self._set_positions(range(3, 7), value)
 
+    def __neg__(self) -> Transformation:
+        return type(self)(*(-x for x in self._numbers()))
+
 
 def _exactly(count: int, name: str, value: Any) -> list:
     numbers = component_numbers(value)
