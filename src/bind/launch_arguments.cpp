@@ -11,8 +11,9 @@
 namespace weft::bind {
 namespace {
 
-[[noreturn]] void launch_error(const PythonKernel& kernel, const std::string& text) {
-  PyErr_SetString(PyExc_RuntimeError, ("Error launching kernel '" + kernel.name() + "': " + text).c_str());
+[[noreturn]] void launch_error(const PythonKernel& kernel, const std::string& text,
+                               PyObject* type = PyExc_RuntimeError) {
+  PyErr_SetString(type, ("Error launching kernel '" + kernel.name() + "': " + text).c_str());
   throw nb::python_error();
 }
 
@@ -137,10 +138,12 @@ WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const Argu
     if (pattern.kind == builtins::Pattern::Kind::indexed_array && type && type->is_array())
       type = types::indexed_array(type->element(), type->rank());
     builtins::Bindings bindings;
-    if (!type || !builtins::match(pattern, type, bindings))
-      launch_error(kernel, "argument '" + params[i].name + "': " +
-                               (type ? builtins::to_string(pattern) + " does not take " + type->user_name()
-                                     : "its type can't be told; pass a typed value"));
+    if (!type) launch_error(kernel, "argument '" + params[i].name + "': its type can't be told; pass a typed value");
+    if (!builtins::match(pattern, type, bindings))
+      launch_error(kernel,
+                   "argument '" + params[i].name + "' type mismatch: expected " + builtins::to_string(pattern) +
+                       ", got " + type->user_name(),
+                   PyExc_TypeError);
     types.push_back(type);
   }
   return kernel.signature(types);

@@ -27,6 +27,16 @@ namespace {
   throw nb::python_error();
 }
 
+/// The same, with the words of Warp that programs look for: argument 'v' expects vec3f but got ….
+[[noreturn]] void expects(PyObject* type, const char* kernel, const std::string& param, const Type* wanted,
+                          const std::string& given) {
+  if (!kernel || !*kernel) fail(type, kernel, param, "expected " + wanted->user_name() + ", got " + given);
+  PyErr_SetString(type, ("Error launching kernel '" + std::string(kernel) + "': argument '" + param + "' expects " +
+                         wanted->user_name() + " but got " + given)
+                            .c_str());
+  throw nb::python_error();
+}
+
 std::string python_type_name(nb::handle value) {
   return nb::cast<std::string>(nb::borrow<nb::str>(nb::handle((PyObject*)Py_TYPE(value.ptr())).attr("__name__")));
 }
@@ -120,8 +130,12 @@ void pack_composite(nb::handle value, const Type* type, char* to, const char* ke
   }
   std::vector<std::uint64_t> bits;
   std::size_t n = type->component_count();
-  if (!PySequence_Check(value.ptr()) || PyUnicode_Check(value.ptr()))
-    fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value));
+  if (!PySequence_Check(value.ptr()) || PyUnicode_Check(value.ptr())) {
+    if (PyNumber_Check(value.ptr()))
+      expects(PyExc_RuntimeError, kernel, param, type, "a single value (" + python_type_name(value) + ")");
+    expects(PyExc_ValueError, kernel, param, type,
+            python_type_name(value) + ": Failed to convert argument for param " + param + " to " + type->user_name());
+  }
   if (!flatten(value, type->element(), bits, 0, n) || bits.size() != n)
     fail(PyExc_ValueError, kernel, param,
          "expected " + type->user_name() + " (" + std::to_string(n) + " numbers), got a sequence that does not fit");
@@ -230,6 +244,9 @@ WEFT_HOT void pack_array(nb::handle value, const Type* type, char* to, const cha
            "expected " + type->user_name() +
                ", got an indexedarray; declare the parameter as wp.indexedarray(dtype=…), " +
                "or pass its contiguous() copy");
+    // Vectors and matrices show their memory, too, but none of them is meant as an array.
+    if (!shows_memory && nb::hasattr(value, "_wp_type_"))
+      fail(PyExc_RuntimeError, kernel, param, "expected " + type->user_name() + ", got " + python_type_name(value));
     ForeignArray foreign;
     std::string why;
     if (read_descriptor(value, foreign.desc, foreign.element, foreign.place)) {
@@ -345,6 +362,7 @@ void pack_struct(nb::handle value, const Type* type, char* to, const char* kerne
               nb::cast<const TypeHandle&>(value.attr("_wp_type_")).type == type;
   if (!ours) {
     const Type* given = fabric ? type_of_value(value) : nullptr;
+    if (value.is_none()) expects(PyExc_RuntimeError, kernel, param, type, "None");
     fail(PyExc_RuntimeError, kernel, param,
          (fabric                    ? "expected "
           : is_library_struct(type) ? "expected a "

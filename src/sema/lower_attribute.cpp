@@ -40,7 +40,8 @@ Entity FunctionLowering::attribute_of(const Entity& object, const AttributeExpr&
       std::string_view near = builtins::near_name(expr.name);
       if (!near.empty() && !object.symbol->scope->lookup(near)) near = {};
       return no_attribute("'" + to_source(*expr.object) + "'", expr,
-                          near.empty() ? "" : "did you mean '" + std::string(near) + "'?");
+                          (near.empty() ? "" : "did you mean '" + std::string(near) + "'? ") +
+                              "Could not find function " + to_source(*expr.object) + "." + std::string(expr.name));
     }
     case Entity::Kind::value: return value_attribute(object, expr);
     case Entity::Kind::integer:

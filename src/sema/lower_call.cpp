@@ -246,6 +246,11 @@ Entity FunctionLowering::no_overload(std::string_view name, const std::vector<Ar
     d.notes.push_back({{}, "there is " + candidates[i]});
   if (candidates.size() > kShown)
     d.notes.push_back({{}, "and " + std::to_string(candidates.size() - kShown) + " more"});
+  // Words of Warp, which programs look for at the end of a message.
+  d.notes.push_back({{},
+                     name.starts_with("expect_") ? "Can't test equality for objects with different types"
+                                                 : "Couldn't find function overload for '" + std::string(name) +
+                                                       "' that matched inputs with types: [" + describe(args) + "]"});
   return Entity::failed();
 }
 
@@ -340,6 +345,20 @@ Entity FunctionLowering::call_builtin(std::string_view name, std::vector<Argumen
                       "): " + same_types_wanted(a, b),
                   "convert the arguments to one type");
   }
+  if (args.size() == 2 &&
+      std::ranges::all_of(args,
+                          [](const Argument& a) { return a.entity.is_value() && a.entity.type()->is_composite(); }) &&
+      args[0].entity.type() != args[1].entity.type() &&
+      std::ranges::all_of(rows,
+                          [](const builtins::Row& row) {
+                            return row.params.size() == 2 &&
+                                   to_string(row.params[0].pattern) == to_string(row.params[1].pattern);
+                          }) &&
+      !name.starts_with("expect_"))
+    return fail(DiagCode::no_overload, at_node,
+                "Couldn't find a function '" + std::string(name) + "' that takes (" + describe(args) + ")",
+                "Input types must be exactly the same, got ['" + args[0].entity.type()->user_name() + "', '" +
+                    args[1].entity.type()->user_name() + "']");
   return no_overload(name, args, at_node, candidates);
 }
 

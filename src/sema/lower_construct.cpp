@@ -168,8 +168,30 @@ class FunctionLowering::CompositeMaker {
                                                             : "wp." + scalar_->user_name();
     lower_.fail(DiagCode::type_mismatch, node(arg),
                 type_->user_name() + " takes " + scalar_->user_name() + " components, not " + v->type->user_name(),
-                "convert it: " + converter + "(…)");
+                "convert it: " + converter + "(…)" + wanted_scalar());
     return false;
+  }
+
+  // What follows are words of Warp, which programs look for at the end of a message.
+
+  std::string wanted_scalar() const {
+    if (!type_->is_vec() && !type_->is_mat()) return "";
+    const std::string what = type_->is_vec() ? "vector" : "matrix";
+    return (args_.size() == 1 ? "; the value used to fill this " + what + " is expected to be of the type `"
+                              : "; all values used to initialize this " + what + " are expected to be of the type `") +
+           scalar_->user_name() + "`";
+  }
+
+  static std::string shape_of(const Type* t) {
+    return "(" + std::to_string(t->rows()) + ", " + std::to_string(t->cols()) + ")";
+  }
+
+  std::string wrong_count(std::size_t given) const {
+    if (!type_->is_vec() && !type_->is_mat() && !type_->is_transform()) return "";
+    return "incompatible number of values given (" + std::to_string(given) + ") when constructing a " +
+           (type_->is_vec()   ? "vector of length " + std::to_string(count())
+            : type_->is_mat() ? "matrix of shape " + shape_of(type_)
+                              : "transform; expected 0, 1, or 7");
   }
 
   void add_components(ir::Value* v) {
@@ -182,15 +204,14 @@ class FunctionLowering::CompositeMaker {
       }
   }
 
-  /// The words of Warp, which programs look for. They name the two sizes the other way round.
+  /// The two sizes stand the other way round in it.
   std::string mismatch(const Type* from) const {
     if (type_->is_vec() && from->is_vec())
-      return ": incompatible vector of length " + std::to_string(count()) +
+      return "incompatible vector of length " + std::to_string(count()) +
              " given when copy constructing a vector of length " + std::to_string(from->component_count());
     if (!type_->is_mat() || !from->is_mat()) return "";
-    auto shape = [](const Type* t) { return "(" + std::to_string(t->rows()) + ", " + std::to_string(t->cols()) + ")"; };
-    return ": incompatible matrix of shape " + shape(type_) + " given when copy constructing a matrix of shape " +
-           shape(from);
+    return "incompatible matrix of shape " + shape_of(type_) + " given when copy constructing a matrix of shape " +
+           shape_of(from);
   }
 
   /// Another composite of the same shape, whose components are converted, or a number that fills all; nothing if a single
@@ -206,7 +227,7 @@ class FunctionLowering::CompositeMaker {
       }
       if (type_->is_transform()) return std::nullopt;
       return lower_.fail(DiagCode::bad_call, at_node_,
-                         "can't make " + type_->user_name() + " from " + from->user_name() + mismatch(from));
+                         "can't make " + type_->user_name() + " from " + from->user_name(), mismatch(from));
     }
     if (!type_->is_vec() && !type_->is_mat() && !type_->is_transform() && count() != 1) return std::nullopt;
     if (!add_scalar(args_[0])) return Entity::failed();
@@ -259,7 +280,8 @@ class FunctionLowering::CompositeMaker {
   bool add_part(const Argument* part, const Type* wanted) {
     if (part && !(part->entity.is_value() && part->entity.type() == wanted)) {
       lower_.fail(DiagCode::type_mismatch, node(*part),
-                  type_->user_name() + " takes " + wanted->user_name() + " here, not " + lower_.describe(part->entity));
+                  type_->user_name() + " takes " + wanted->user_name() + " here, not " + lower_.describe(part->entity),
+                  args_.size() == 2 && args_[0].keyword.empty() ? wrong_count(2) : "");
       return false;
     }
     add_components(part ? part->entity.value : lower_.function_.zero(wanted));
@@ -296,7 +318,8 @@ class FunctionLowering::CompositeMaker {
     if (parts_.size() != count())
       return lower_.fail(DiagCode::bad_call, at_node_,
                          type_->user_name() + "() takes " + std::to_string(count()) + " components, got " +
-                             std::to_string(parts_.size()));
+                             std::to_string(parts_.size()),
+                         wrong_count(parts_.size()));
     return finish();
   }
 
@@ -392,7 +415,9 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
         n += a.entity.is_value() && a.entity.type()->is_composite() ? a.entity.type()->component_count() : 1;
     if (length && n == 0) return Entity::of(function_.zero(empty_vector(first_scalar())));
     if (n < 1 || n > kLargest)
-      return fail(DiagCode::bad_call, at_node, "a vector needs a length from 0 to 65536", "give length=");
+      return fail(
+          DiagCode::bad_call, at_node, "a vector needs a length from 0 to 65536",
+          args.empty() ? "the `length` argument must be specified when zero-initializing a vector" : "give length=");
     return construct_composite(types::vec(first_scalar(), std::uint32_t(n)), args, at_node);
   }
   if (name == "matrix" || name == "mat") {
@@ -422,7 +447,9 @@ Entity FunctionLowering::construct_untyped(std::string_view name, std::vector<Ar
       shape = std::vector<std::int64_t>{std::int64_t(args[0].entity.type()->rows()), std::int64_t(args.size())};
     if (!shape || shape->size() != 2 || (*shape)[0] < 1 || (*shape)[1] < 1 || (*shape)[0] > kLargest ||
         (*shape)[0] * (*shape)[1] > kLargest)
-      return fail(DiagCode::bad_call, at_node, "a matrix needs shape=(rows, columns) with compile-time numbers");
+      return fail(DiagCode::bad_call, at_node, "a matrix needs shape=(rows, columns) with compile-time numbers",
+                  "the `shape` argument must be specified when " +
+                      std::string(args.empty() ? "zero-initializing a matrix" : "initializing a matrix by value"));
     return construct_composite(types::mat(first_scalar(), std::uint32_t((*shape)[0]), std::uint32_t((*shape)[1])), args,
                                at_node);
   }

@@ -200,7 +200,7 @@ std::optional<FunctionLowering::Subscript> FunctionLowering::slice_subscript(con
   if (!out.step) return std::nullopt;
   const bool known = out.step->is_constant();
   if (known && out.step->as_int() == 0) {
-    fail(DiagCode::value_out_of_range, *slice.step, "the step of an array slice can't be zero");
+    fail(DiagCode::value_out_of_range, *slice.step, "Slice step cannot be zero");
     return std::nullopt;
   }
   ir::Value* backwards = nullptr;
@@ -228,7 +228,8 @@ bool FunctionLowering::array_subscripts(const SubscriptExpr& expr, const Type* a
   if (expr.indices.size() > rank) {
     fail(DiagCode::bad_index, *expr.indices[rank],
          "too many indices: " + array->user_name() + " has " + std::to_string(rank) + " dimension" +
-             (rank == 1 ? "" : "s") + ", got " + std::to_string(expr.indices.size()));
+             (rank == 1 ? "" : "s") + ", got " + std::to_string(expr.indices.size()),
+         "Incorrect number of indices specified for array indexing");
     return false;
   }
   for (const Expr* index : expr.indices) {

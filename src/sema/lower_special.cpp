@@ -357,7 +357,8 @@ Entity FunctionLowering::special_local(std::string_view name, std::vector<Argume
   }
   auto shape = constant_shape(shape_arg->entity);
   if (!shape) {
-    if (need_constant(shape_arg->entity, *shape_arg->expr, "the shape of a local array")) return Entity::failed();
+    need_constant(shape_arg->entity, *shape_arg->expr, "the shape of a local array",
+                  "; the `shape` argument must be specified as a constant when zero-initializing an array");
     return Entity::failed();
   }
   std::int64_t total = 1;

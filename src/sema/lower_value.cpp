@@ -165,7 +165,8 @@ std::optional<std::int64_t> FunctionLowering::constant_int(const Entity& entity)
   return std::nullopt;
 }
 
-std::optional<std::int64_t> FunctionLowering::need_constant(const Entity& entity, const Expr& expr, const char* what) {
+std::optional<std::int64_t> FunctionLowering::need_constant(const Entity& entity, const Expr& expr, const char* what,
+                                                            const char* words) {
   if (entity.is_error()) return std::nullopt;
   if (auto value = constant_int(entity)) return value;
   // A loop variable may become a constant by unrolling its loop: start over with that.
@@ -176,8 +177,11 @@ std::optional<std::int64_t> FunctionLowering::need_constant(const Entity& entity
       throw UnrollRequest{loop->stmt};
     }
   }
+  std::string cure =
+      "use a compile-time constant: a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds";
+  cure += words;
   fail(DiagCode::not_constant, expr, std::string(what) + " must be a compile-time integer, not " + describe(entity),
-       "use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds");
+       cure);
   return std::nullopt;
 }
 

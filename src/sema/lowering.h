@@ -504,7 +504,8 @@ class FunctionLowering {
   bool check_printf(std::string_view format, std::span<ir::Value* const> operands, std::span<const Argument> args,
                     const syntax::Node& at);
   std::optional<std::int64_t> constant_int(const Entity& entity);
-  std::optional<std::int64_t> need_constant(const Entity& entity, const syntax::Expr& expr, const char* what);
+  std::optional<std::int64_t> need_constant(const Entity& entity, const syntax::Expr& expr, const char* what,
+                                            const char* words = "");
   std::optional<std::vector<std::int64_t>> constant_shape(const Entity& entity);
 
   // conversions and small tools (lower_value.cpp)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "syntax/parser.h"
+#include "syntax/print.h"
 
 namespace weft::sema {
 
@@ -61,6 +62,18 @@ bool is_lanewise(const syntax::FunctionDef& def, const Options& options) {
   return false;
 }
 
+/// The words of Warp, which programs look for.
+std::string annotated_otherwise(const FunctionDecl& decl, std::size_t wanted, std::size_t values,
+                                const std::string& given) {
+  if (wanted == values && wanted != 1) return "";
+  std::string type = syntax::to_source(*decl.def->returns);
+  if (type.starts_with("wp.")) type.erase(0, 3);
+  return ": The function `" + std::string(decl.def->name) + "` has its return type annotated as " +
+         (wanted == 1 ? "`" + type + "`" : "a tuple of " + std::to_string(wanted) + " elements") +
+         " but the code returns " +
+         (values == 1 && wanted == 1 ? "a value of type `" + given + "`." : std::to_string(values) + " values.");
+}
+
 }  // namespace
 
 const std::vector<builtins::Pattern>* ModuleLowering::patterns_of(const FunctionDecl& decl) {
@@ -92,7 +105,9 @@ bool ModuleLowering::check_returns(const FunctionDecl& decl, const Instance& ins
   sink_.report(DiagCode::result_annotation, annotation.loc,
                "'" + std::string(decl.def->name) + "' returns " + (given.empty() ? "nothing" : given) +
                    ", its annotation says " + (wanted.empty() ? "nothing" : wanted),
-               "change the annotation or what the function returns", annotation.underline());
+               "change the annotation or what the function returns" +
+                   annotated_otherwise(decl, annotated->size(), instance.num_results, given),
+               annotation.underline());
   return false;
 }
 

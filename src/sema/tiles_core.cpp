@@ -230,7 +230,7 @@ bool Tiles::check_shape(const Shape& shape, const Type* element, const Node& at)
   for (std::int64_t n : shape) {
     if (n < 1) {
       fail(DiagCode::value_out_of_range, at,
-           "the extents of a tile are positive; " + shape_text(shape) + " has a zero-length or negative one");
+           "the extents of a tile are positive integers; " + shape_text(shape) + " has a zero-length or negative one");
       return false;
     }
     count = n > kMaxTileElements ? kMaxTileElements + 1 : count * n;
@@ -327,7 +327,10 @@ std::optional<std::vector<ir::Value*>> Tiles::offsets_argument(const Argument* a
     ir::Value* v = f_.value_of(one, node(*arg));
     if (!v) return std::nullopt;
     if (!v->type->is_int()) {
-      fail(DiagCode::bad_index, node(*arg), "offsets are integers, not " + v->type->user_name(), "convert it: int(…)");
+      fail(DiagCode::bad_index, node(*arg),
+           "offsets must be integers" + std::string(what == "tile" ? " or slices" : "") + ", not " +
+               v->type->user_name(),
+           "convert it: int(…)");
       return std::nullopt;
     }
     out.push_back(v);
@@ -353,7 +356,7 @@ std::optional<std::int64_t> Tiles::axis_argument(const Argument& arg, std::size_
 bool Tiles::same_shape(std::string_view form, const Window& a, const Window& b, const Node& at) {
   if (a.type->shape == b.type->shape) return true;
   fail(DiagCode::type_mismatch, at,
-       std::string(form) + ": tiles of different shapes, " + shape_text(a.type->shape) + " and " +
+       std::string(form) + ": shape mismatch, tiles of " + shape_text(a.type->shape) + " and " +
            shape_text(b.type->shape),
        "one of them may come from wp.tile(…), whose last extent is block_dim: 1 on the CPU");
   return false;

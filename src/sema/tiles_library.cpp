@@ -141,7 +141,7 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   for (const Window* w : operands)
     if (*precision == "tf32" && w->type->element != types::f32())
       return fail(DiagCode::tile_operand, node(*(*bound)[5]),
-                  "precision \"tf32\" is for tiles of float32, not of " + w->type->element->user_name(),
+                  "precision='tf32' requires float32 tiles, not tiles of " + w->type->element->user_name(),
                   "leave the precision out, or convert: wp.tile_astype(t, wp.float32)");
   if (is_broadcast(out)) return fail(DiagCode::bad_assignment, at_, "a broadcast of a tile can't be written to");
   // 16-bit numbers are summed in float32 and rounded once.

@@ -184,14 +184,19 @@ Entity Tiles::binary(std::string_view name, const Entity& left, const Entity& ri
     const TileType* t = tile_type(e.type());
     return t ? t->element : e.type();
   };
+  const auto spelled = [&](const Entity& e) {
+    const std::string element = element_of(e)->user_name();
+    return tile_type(e.type()) ? "tile<" + element + ">" : element;
+  };
   const auto scalar_of = [](const Type* t) { return t->is_composite() ? t->element() : t; };
   if (scalar_of(element_of(a)) != scalar_of(element_of(b)))
     return fail(DiagCode::type_mismatch, at_, same_types_wanted(element_of(a), element_of(b)),
                 "convert one of them: wp.tile_astype(t, dtype)");
   if (scales && !element_of(a)->is_scalar() && !element_of(b)->is_scalar())
     return fail(DiagCode::tile_operand, at_,
-                "'" + std::string(name) + "' of tiles: at least one operand must be a scalar type, not " +
-                    element_of(a)->user_name() + " and " + element_of(b)->user_name(),
+                "Cannot " + std::string(name == "div" ? "divide " : "multiply ") + spelled(a) + " by " + spelled(b) +
+                    (tile_type(a.type()) && tile_type(b.type()) ? ": one element type must be scalar"
+                                                                : ": at least one operand must be a scalar type"),
                 "use wp.tile_map(wp." + std::string(name) + ", …)");
   if (!scales && element_of(a) != element_of(b))
     return fail(DiagCode::type_mismatch, at_, same_types_wanted(element_of(a), element_of(b)));

@@ -66,7 +66,9 @@ Entity Tiles::form_fill(std::string_view name, const std::vector<Argument>& args
   if (!shape) return Entity::failed();
   if (!value) value = name == "tile_ones" ? one_of(element) : f_.function_.zero(element);
   if (!value)
-    return fail(DiagCode::bad_call, at_, "there is no one of type " + element->user_name(),
+    return fail(DiagCode::bad_call, at_,
+                "there is no one of type " + element->user_name() +
+                    (element->is_struct() ? ": tile_ones() does not make a Warp struct" : ""),
                 "use wp.tile_full(shape, value)");
   if (thread && threads_ > 1) value = from_thread(value, *(*bound)[2]);
   if (!value) return Entity::failed();
@@ -91,7 +93,9 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
       return fail(DiagCode::bad_call, node(arg), "tile_arange() has no parameter '" + std::string(arg.keyword) + "'");
   }
   const Argument* order[3] = {};
-  if (numbers.size() > 3) return fail(DiagCode::bad_call, at_, "tile_arange() takes one to three numbers");
+  if (numbers.size() > 3)
+    return fail(DiagCode::bad_call, at_,
+                "tile_arange() accepts at most 3 positional arguments, got " + std::to_string(numbers.size()));
   if (numbers.size() == 1)
     order[1] = numbers[0];
   else
@@ -102,7 +106,8 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
   const Type* element = dtype_argument(dtype, types::f32());
   if (!element || !check_storage(storage)) return Entity::failed();
   if (!element->is_int() && !element->is_float())
-    return fail(DiagCode::bad_call, at_, "tile_arange() makes numbers, not " + element->user_name());
+    return fail(DiagCode::bad_call, at_, "tile_arange() requires a numeric scalar dtype, not " + element->user_name());
+  static constexpr std::string_view kBounds[] = {"start", "stop", "step"};
   double bounds[3] = {0, 0, 1};
   ir::Value* values[3] = {f_.function_.zero(element), nullptr, one_of(element)};
   for (std::size_t k = 0; k < 3; ++k) {
@@ -112,7 +117,8 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     if (!number)
       return e.is_error() ? Entity::failed()
                           : fail(DiagCode::not_constant, node(*order[k]),
-                                 "the bounds of tile_arange() must be compile time constants");
+                                 "tile_arange() arguments must be compile time constants, but " +
+                                     std::string(kBounds[k]) + " is not");
     values[k] = e.is_literal() ? f_.literal_as(e, element, node(*order[k])) : f_.cast(e.value, element);
     if (!values[k]->is_constant()) {  // a constant of another type
       const bool real = e.type()->is_float();
@@ -129,11 +135,14 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     if (e.kind == Entity::Kind::integer) {
       const double exact = double(e.symbol->constant.magnitude) * (e.symbol->constant.negative ? -1 : 1);
       if (exact != bounds[k])
-        return fail(DiagCode::value_out_of_range, node(*order[k]), "the bound does not fit " + element->user_name());
+        return fail(DiagCode::value_out_of_range, node(*order[k]),
+                    std::string(kBounds[k]) + "=" + (e.symbol->constant.negative ? "-" : "") +
+                        std::to_string(e.symbol->constant.magnitude) + " is out of range: it does not fit " +
+                        element->user_name());
     }
   }
   if (bounds[2] == 0)
-    return fail(DiagCode::value_out_of_range, node(*order[2]), "the step of tile_arange() can't be zero");
+    return fail(DiagCode::value_out_of_range, node(*order[2]), "tile_arange(): the step cannot be zero");
   double count = std::ceil((bounds[1] - bounds[0]) / bounds[2]);
   if (element->is_int() && count >= 1) {  // exactly: doubles have 53 bits
     const std::uint64_t start = std::uint64_t(values[0]->as_int()), stop = std::uint64_t(values[1]->as_int()),

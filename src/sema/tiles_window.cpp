@@ -167,7 +167,7 @@ Entity Tiles::form_reshape(const std::vector<Argument>& args) {
                 "a tile of " + std::to_string(w.type->count) + " elements can't be reshaped to " + shape_text(*shape) +
                     ", which has " + std::to_string(count));
   if (!w.type->contiguous)
-    return fail(DiagCode::bad_call, at_, "tile_reshape() takes a contiguous tile; this window has gaps",
+    return fail(DiagCode::bad_call, at_, "tile_reshape() requires a contiguous tile; this window has gaps",
                 "copy it first: t = wp.tile_zeros(…), then wp.tile_assign(t, window)");
   return entity(view(w, *shape, types::tile(w.type->element, *shape).strides, w.offset), Entity::Hold::window);
 }
@@ -186,7 +186,11 @@ Entity Tiles::form_squeeze(const std::vector<Argument>& args) {
                  : fail(DiagCode::not_constant, node(*arg), "'axis' must be a compile time constant");
     for (std::int64_t axis : *axes) {
       const std::int64_t at = axis < 0 ? axis + std::int64_t(w.type->rank()) : axis;
-      if (at < 0 || at >= std::int64_t(w.type->rank()) || w.type->shape[std::size_t(at)] != 1)
+      if (at < 0 || at >= std::int64_t(w.type->rank()))
+        return fail(DiagCode::value_out_of_range, node(*arg),
+                    "tile_squeeze() axis " + std::to_string(axis) + " is out of bounds for tile with " +
+                        std::to_string(w.type->rank()) + " dimensions");
+      if (w.type->shape[std::size_t(at)] != 1)
         return fail(DiagCode::value_out_of_range, node(*arg),
                     "axis " + std::to_string(axis) + " of " + shape_text(w.type->shape) + " can't be squeezed");
       drop[std::size_t(at)] = true;
@@ -213,7 +217,7 @@ std::optional<Place> Tiles::element_place(const Window& w, std::span<const Entit
     ir::Value* i = f_.value_of(indices[d], *nodes[d]);
     if (!i) return std::nullopt;
     if (!i->type->is_int()) {
-      fail(DiagCode::bad_index, *nodes[d], "an index must be an integer, not " + i->type->user_name(),
+      fail(DiagCode::bad_index, *nodes[d], "indices of tiles must be integers or slices, not " + i->type->user_name(),
            "convert it: int(…)");
       return std::nullopt;
     }

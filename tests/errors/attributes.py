@@ -60,6 +60,7 @@ def attributes(out: wp.array(dtype=float), v: wp.vec3, m: wp.mat33, t: wp.transf
 # CHECK-NEXT:{{^}}attributes.py:28:20: error: `SIZE` is not an attribute of 'Config' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        out[8] = float(Config.SIZE){{$}}
 # CHECK-NEXT:{{^}}                       ^~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: Could not find function Config.SIZE{{$}}
 # CHECK-NEXT:{{^}}attributes.py:29:5: error: `q` is not an attribute of 'v' (vec3f) [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        v.q = 1.0{{$}}
 # CHECK-NEXT:{{^}}        ^~~{{$}}

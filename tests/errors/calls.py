@@ -112,31 +112,38 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}        x0 = scale(i){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is scale(x: float32, s: float32){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'scale' that matched inputs with types: [int32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:34:10: error: Couldn't find a function 'scale' that takes () [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x1 = scale(){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is scale(x: float32, s: float32){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'scale' that matched inputs with types: []{{$}}
 # CHECK-NEXT:{{^}}calls.py:35:10: error: Couldn't find a function 'scale' that takes (float32, float32, float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x2 = scale(1.0, 2.0, 3.0){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is scale(x: float32, s: float32){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'scale' that matched inputs with types: [float32, float32, float32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:36:10: error: Couldn't find a function 'scale' that takes (float32, factor=float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x3 = scale(1.0, factor=2.0){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is scale(x: float32, s: float32){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'scale' that matched inputs with types: [float32, factor=float32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:37:10: error: Couldn't find a function 'scale' that takes (float32, x=float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x4 = scale(1.0, x=2.0){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is scale(x: float32, s: float32){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'scale' that matched inputs with types: [float32, x=float32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:38:10: error: Couldn't find a function 'overloaded' that takes (float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x5 = overloaded(1.0){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is overloaded(x: int32){{$}}
 # CHECK-NEXT:{{^}}    note: there is overloaded(x: vec3f){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'overloaded' that matched inputs with types: [float32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:39:10: error: Couldn't find a function 'sin' that takes (int32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x6 = wp.sin(i){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is sin(x: F) -> F{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'sin' that matched inputs with types: [int32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:40:10: error: Couldn't find a function 'max' that takes (float32, float64): Input types must be the same, got ['float32', 'float64'] [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x7 = wp.max(1.0, d){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~{{$}}
@@ -144,16 +151,17 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:41:10: error: Couldn't find a function 'dot' that takes (vec3f, vec2f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x8 = wp.dot(v, wp.vec2()){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: there is dot(a: vec[N,S], b: vec[N,S]) -> S{{$}}
-# CHECK-NEXT:{{^}}    note: there is dot(a: quat[F], b: quat[F]) -> F{{$}}
+# CHECK-NEXT:{{^}}    note: Input types must be exactly the same, got ['vec3f', 'vec2f']{{$}}
 # CHECK-NEXT:{{^}}calls.py:42:10: error: Couldn't find a function 'sin' that takes (float32, float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x9 = wp.sin(1.0, 2.0){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is sin(x: F) -> F{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'sin' that matched inputs with types: [float32, float32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:43:11: error: Couldn't find a function 'cross' that takes (vec3f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x10 = wp.cross(v){{$}}
 # CHECK-NEXT:{{^}}              ^~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is cross(a: vec[3,S], b: vec[3,S]) -> vec[3,S]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'cross' that matched inputs with types: [vec3f]{{$}}
 # CHECK-NEXT:{{^}}calls.py:44:11: error: array(dtype=float32) can't be called [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x11 = out(1.0){{$}}
 # CHECK-NEXT:{{^}}              ^~~~~~~~{{$}}
@@ -195,13 +203,15 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}              ^~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is randf(state: ref[uint32]) -> float{{$}}
 # CHECK-NEXT:{{^}}    note: there is randf(state: ref[uint32], low: float, high: float) -> float{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'randf' that matched inputs with types: [int32]{{$}}
 # CHECK-NEXT:{{^}}calls.py:61:10: error: vec3f() takes 3 components, got 2 [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x0 = wp.vec3(1.0, 2.0){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: incompatible number of values given (2) when constructing a vector of length 3{{$}}
 # CHECK-NEXT:{{^}}calls.py:62:18: error: vec3f takes float32 components, not int32 [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x1 = wp.vec3(i, i, i){{$}}
 # CHECK-NEXT:{{^}}                     ^{{$}}
-# CHECK-NEXT:{{^}}    note: convert it: float(…){{$}}
+# CHECK-NEXT:{{^}}    note: convert it: float(…); all values used to initialize this vector are expected to be of the type `float32`{{$}}
 # CHECK-NEXT:{{^}}calls.py:63:10: error: can't convert vec3f to float32 [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x2 = float(v){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~{{$}}
@@ -217,6 +227,7 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:67:23: error: transformf takes vec3f here, not float32 [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x6 = wp.transform(1.0, 2.0){{$}}
 # CHECK-NEXT:{{^}}                          ^~~{{$}}
+# CHECK-NEXT:{{^}}    note: incompatible number of values given (2) when constructing a transform; expected 0, 1, or 7{{$}}
 # CHECK-NEXT:{{^}}calls.py:68:20: error: vec3f() has no parameter 'x' [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x7 = wp.vec3(x=1.0){{$}}
 # CHECK-NEXT:{{^}}                       ^~~{{$}}
@@ -229,14 +240,14 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:71:11: error: a vector needs a length from 0 to 65536 [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x10 = wp.vector(length=-1, dtype=float){{$}}
 # CHECK-NEXT:{{^}}              ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: give length={{$}}
+# CHECK-NEXT:{{^}}    note: the `length` argument must be specified when zero-initializing a vector{{$}}
 # CHECK-NEXT:{{^}}calls.py:72:41: error: dtype must be a scalar type [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        x11 = wp.matrix(1.0, shape=3, dtype=wp.vec3){{$}}
 # CHECK-NEXT:{{^}}                                            ^~~~~~~{{$}}
 # CHECK-NEXT:{{^}}calls.py:73:26: error: the shape of a local array must be a compile-time integer, not int32 [not_constant]{{$}}
 # CHECK-NEXT:{{^}}        x12 = wp.zeros(shape=i, dtype=float){{$}}
 # CHECK-NEXT:{{^}}                             ^{{$}}
-# CHECK-NEXT:{{^}}    note: use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
+# CHECK-NEXT:{{^}}    note: use a compile-time constant: a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds; the `shape` argument must be specified as a constant when zero-initializing an array{{$}}
 # CHECK-NEXT:{{^}}calls.py:74:26: error: an array has 1 to 4 dimensions [value_out_of_range]{{$}}
 # CHECK-NEXT:{{^}}        x13 = wp.zeros(shape=(2, 2, 2, 2, 2), dtype=float){{$}}
 # CHECK-NEXT:{{^}}                             ^~~~~~~~~~~~~~~{{$}}
@@ -260,7 +271,7 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:80:19: error: vec3f takes float32 components, not vec3f [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x19 = wp.vec3(v, v){{$}}
 # CHECK-NEXT:{{^}}                      ^{{$}}
-# CHECK-NEXT:{{^}}    note: convert it: float(…){{$}}
+# CHECK-NEXT:{{^}}    note: convert it: float(…); all values used to initialize this vector are expected to be of the type `float32`{{$}}
 # CHECK-NEXT:{{^}}calls.py:85:5: error: atomic_add() on an array of 2 dimensions takes 2 indices and 1 value, got (array2d(dtype=float32), int32, float32) [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        wp.atomic_add(a, 0, f){{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~~~~~~~~~~{{$}}
@@ -283,6 +294,7 @@ def printing(i: int, f: float, v: wp.vec3):
 # CHECK-NEXT:{{^}}calls.py:91:5: error: `atomic_swap` is not an attribute of 'wp' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        wp.atomic_swap(a, 0, 0, f){{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: Could not find function wp.atomic_swap{{$}}
 # CHECK-NEXT:{{^}}calls.py:96:5: error: printf() takes a literal format string first [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        wp.printf(i){{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~{{$}}

@@ -62,4 +62,5 @@ def calls_of_two(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        out[0] = of_two(wp.vec3(1.0)){{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is of_two(v: vec[2,Float]){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'of_two' that matched inputs with types: [vec3f]{{$}}
 # CHECK-NOT:{{error|warning}}:

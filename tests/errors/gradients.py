@@ -139,6 +139,7 @@ def temporary(a: wp.array(dtype=float), out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}        p, q = wp.grad(f)(1.0){{$}}
 # CHECK-NEXT:{{^}}               ^~~~~~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is f(x: float32, y: float32){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'f' that matched inputs with types: [float32]{{$}}
 # CHECK-NEXT:{{^}}gradients.py:61:5: error: this assigns to a temporary value and would have no effect [bad_assignment]{{$}}
 # CHECK-NEXT:{{^}}        wp.adjoint[a] = a{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~{{$}}

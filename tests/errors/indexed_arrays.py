@@ -35,10 +35,12 @@ def bad(a: wp.indexedarray(dtype=float, ndim=5), b: wp.indexedarray5d(dtype=floa
 # CHECK-NEXT:{{^}}        x1 = plain(a[0]){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is plain(x: array(dtype=float32)){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'plain' that matched inputs with types: [indexedarray(dtype=float32)]{{$}}
 # CHECK-NEXT:{{^}}indexed_arrays.py:19:10: error: Couldn't find a function 'indexed' that takes (array2d(dtype=float32)) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x2 = indexed(b){{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is indexed(x: indexedarray(dtype=float32)){{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'indexed' that matched inputs with types: [array2d(dtype=float32)]{{$}}
 # CHECK-NEXT:{{^}}indexed_arrays.py:20:12: error: an indexedarray can't be indexed by an array [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x3 = a[rows]{{$}}
 # CHECK-NEXT:{{^}}               ^~~~{{$}}
@@ -50,6 +52,7 @@ def bad(a: wp.indexedarray(dtype=float, ndim=5), b: wp.indexedarray5d(dtype=floa
 # CHECK-NEXT:{{^}}indexed_arrays.py:22:18: error: too many indices: indexedarray2d(dtype=float32) has 2 dimensions, got 3 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x5 = a[0, 1, 2]{{$}}
 # CHECK-NEXT:{{^}}                     ^{{$}}
+# CHECK-NEXT:{{^}}    note: Incorrect number of indices specified for array indexing{{$}}
 # CHECK-NEXT:{{^}}indexed_arrays.py:23:10: error: `data` is not an attribute of 'a' (indexedarray2d(dtype=float32)) [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        x6 = a.data{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~{{$}}
@@ -75,6 +78,7 @@ def bad(a: wp.indexedarray(dtype=float, ndim=5), b: wp.indexedarray5d(dtype=floa
 # CHECK-NEXT:{{^}}    note: there is add(a: mat[R,C,S], b: mat[R,C,S]) -> mat[R,C,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is add(a: quat[F], b: quat[F]) -> quat[F]{{$}}
 # CHECK-NEXT:{{^}}    note: there is add(a: transform[F], b: transform[F]) -> transform[F]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'add' that matched inputs with types: [indexedarray2d(dtype=float32), indexedarray2d(dtype=float32)]{{$}}
 # CHECK-NEXT:{{^}}indexed_arrays.py:32:46: error: ndim must be a number from 1 to 4 or Any [bad_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def bad(a: wp.indexedarray(dtype=float, ndim=5), b: wp.indexedarray5d(dtype=float)):{{$}}
 # CHECK-NEXT:{{^}}                                                 ^{{$}}

@@ -40,6 +40,7 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:11:18: error: too many indices: array2d(dtype=float32) has 2 dimensions, got 3 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x1 = a[0, 0, 0]{{$}}
 # CHECK-NEXT:{{^}}                     ^{{$}}
+# CHECK-NEXT:{{^}}    note: Incorrect number of indices specified for array indexing{{$}}
 # CHECK-NEXT:{{^}}indices.py:12:12: error: index 3 is out of range for vec3f [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x2 = v[3]{{$}}
 # CHECK-NEXT:{{^}}               ^{{$}}
@@ -71,11 +72,11 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:21:15: error: the bound of a slice must be a compile-time integer, not int32 [not_constant]{{$}}
 # CHECK-NEXT:{{^}}        x11 = v[0:i]{{$}}
 # CHECK-NEXT:{{^}}                  ^{{$}}
-# CHECK-NEXT:{{^}}    note: use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
+# CHECK-NEXT:{{^}}    note: use a compile-time constant: a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
 # CHECK-NEXT:{{^}}indices.py:22:15: error: the step of a slice can't be zero [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x12 = v[::0]{{$}}
 # CHECK-NEXT:{{^}}                  ^{{$}}
-# CHECK-NEXT:{{^}}indices.py:23:20: error: the step of an array slice can't be zero [value_out_of_range]{{$}}
+# CHECK-NEXT:{{^}}indices.py:23:20: error: Slice step cannot be zero [value_out_of_range]{{$}}
 # CHECK-NEXT:{{^}}        x13 = a[0, 0:2:0]{{$}}
 # CHECK-NEXT:{{^}}                       ^{{$}}
 # CHECK-NEXT:{{^}}indices.py:24:18: error: an index must be an integer, not float32 [bad_index]{{$}}
@@ -88,14 +89,14 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:26:22: error: the index of a tuple must be a compile-time integer, not int32 [not_constant]{{$}}
 # CHECK-NEXT:{{^}}        x16 = (1.0, 2.0)[i]{{$}}
 # CHECK-NEXT:{{^}}                         ^{{$}}
-# CHECK-NEXT:{{^}}    note: use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
+# CHECK-NEXT:{{^}}    note: use a compile-time constant: a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
 # CHECK-NEXT:{{^}}indices.py:27:19: error: index 4 is out of range for a tuple of 2 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x17 = a.shape[4]{{$}}
 # CHECK-NEXT:{{^}}                      ^{{$}}
 # CHECK-NEXT:{{^}}indices.py:28:19: error: the index of a tuple must be a compile-time integer, not int32 [not_constant]{{$}}
 # CHECK-NEXT:{{^}}        x18 = a.shape[i]{{$}}
 # CHECK-NEXT:{{^}}                      ^{{$}}
-# CHECK-NEXT:{{^}}    note: use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
+# CHECK-NEXT:{{^}}    note: use a compile-time constant: a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
 # CHECK-NEXT:{{^}}indices.py:29:13: error: an index must be an integer, not float32 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x19 = a[0.5, 1]{{$}}
 # CHECK-NEXT:{{^}}                ^~~{{$}}
@@ -103,7 +104,7 @@ def indices(a: wp.array2d(dtype=float), v: wp.vec3, m: wp.mat22, i: int, f: floa
 # CHECK-NEXT:{{^}}indices.py:31:16: error: the index of a tuple must be a compile-time integer, not int32 [not_constant]{{$}}
 # CHECK-NEXT:{{^}}        x20 = pair[i]{{$}}
 # CHECK-NEXT:{{^}}                   ^{{$}}
-# CHECK-NEXT:{{^}}    note: use a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
+# CHECK-NEXT:{{^}}    note: use a compile-time constant: a literal, a wp.constant, wp.static(…), or the variable of a loop with constant bounds{{$}}
 # CHECK-NEXT:{{^}}indices.py:32:16: error: index -3 is out of range for a tuple of 2 [bad_index]{{$}}
 # CHECK-NEXT:{{^}}        x21 = pair[-3]{{$}}
 # CHECK-NEXT:{{^}}                   ^~{{$}}

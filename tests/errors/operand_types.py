@@ -98,6 +98,7 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is add(a: mat[R,C,S], b: mat[R,C,S]) -> mat[R,C,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is add(a: quat[F], b: quat[F]) -> quat[F]{{$}}
 # CHECK-NEXT:{{^}}    note: there is add(a: transform[F], b: transform[F]) -> transform[F]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'add' that matched inputs with types: [bool, bool]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:22:10: error: Couldn't find a function 'mul' that takes (vec3f, vec3f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x1 = v * v{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
@@ -110,6 +111,7 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is mul(a: F, b: quat[F]) -> quat[F]{{$}}
 # CHECK-NEXT:{{^}}    note: there is mul(a: transform[F], b: F) -> transform[F]{{$}}
 # CHECK-NEXT:{{^}}    note: and 6 more{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'mul' that matched inputs with types: [vec3f, vec3f]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:23:10: error: Couldn't find a function 'add' that takes (vec3f, float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x2 = v + 1.0{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~~{{$}}
@@ -118,10 +120,12 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is add(a: mat[R,C,S], b: mat[R,C,S]) -> mat[R,C,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is add(a: quat[F], b: quat[F]) -> quat[F]{{$}}
 # CHECK-NEXT:{{^}}    note: there is add(a: transform[F], b: transform[F]) -> transform[F]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'add' that matched inputs with types: [vec3f, float32]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:24:10: error: Couldn't find a function 'pow' that takes (int32, int32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x3 = i**2{{$}}
 # CHECK-NEXT:{{^}}             ^~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is pow(x: F, y: F) -> F{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'pow' that matched inputs with types: [int32, int32]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:25:10: error: Couldn't find a function 'neg' that takes (bool) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x4 = -b{{$}}
 # CHECK-NEXT:{{^}}             ^~{{$}}
@@ -129,20 +133,18 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is neg(a: vec[N,S]) -> vec[N,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is neg(a: mat[R,C,S]) -> mat[R,C,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is neg(a: quat[F]) -> quat[F]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'neg' that matched inputs with types: [bool]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:26:10: error: Couldn't find a function 'invert' that takes (float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x5 = ~f{{$}}
 # CHECK-NEXT:{{^}}             ^~{{$}}
 # CHECK-NEXT:{{^}}    note: there is invert(a: I) -> I{{$}}
 # CHECK-NEXT:{{^}}    note: there is invert(a: vec[N,I]) -> vec[N,I]{{$}}
 # CHECK-NEXT:{{^}}    note: there is invert(a: mat[R,C,I]) -> mat[R,C,I]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'invert' that matched inputs with types: [float32]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:27:10: error: Couldn't find a function 'add' that takes (vec3f, vec2f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x6 = v + w{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: there is add(a: S, b: S) -> S{{$}}
-# CHECK-NEXT:{{^}}    note: there is add(a: vec[N,S], b: vec[N,S]) -> vec[N,S]{{$}}
-# CHECK-NEXT:{{^}}    note: there is add(a: mat[R,C,S], b: mat[R,C,S]) -> mat[R,C,S]{{$}}
-# CHECK-NEXT:{{^}}    note: there is add(a: quat[F], b: quat[F]) -> quat[F]{{$}}
-# CHECK-NEXT:{{^}}    note: there is add(a: transform[F], b: transform[F]) -> transform[F]{{$}}
+# CHECK-NEXT:{{^}}    note: Input types must be exactly the same, got ['vec3f', 'vec2f']{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:28:10: error: Couldn't find a function 'mul' that takes (mat33f, vec2f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x7 = m * w{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
@@ -155,6 +157,7 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is mul(a: F, b: quat[F]) -> quat[F]{{$}}
 # CHECK-NEXT:{{^}}    note: there is mul(a: transform[F], b: F) -> transform[F]{{$}}
 # CHECK-NEXT:{{^}}    note: and 6 more{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'mul' that matched inputs with types: [mat33f, vec2f]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:29:10: error: Couldn't find a function 'mul' that takes (quatf, vec3f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x8 = q * v{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}
@@ -167,12 +170,14 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is mul(a: F, b: quat[F]) -> quat[F]{{$}}
 # CHECK-NEXT:{{^}}    note: there is mul(a: transform[F], b: F) -> transform[F]{{$}}
 # CHECK-NEXT:{{^}}    note: and 6 more{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'mul' that matched inputs with types: [quatf, vec3f]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:30:10: error: Couldn't find a function 'lshift' that takes (float32, float32) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x9 = f << f{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~~{{$}}
 # CHECK-NEXT:{{^}}    note: there is lshift(a: I, b: I) -> I{{$}}
 # CHECK-NEXT:{{^}}    note: there is lshift(a: vec[N,I], b: vec[N,I]) -> vec[N,I]{{$}}
 # CHECK-NEXT:{{^}}    note: there is lshift(a: mat[R,C,I], b: mat[R,C,I]) -> mat[R,C,I]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'lshift' that matched inputs with types: [float32, float32]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:31:11: error: Couldn't find a function 'div' that takes (vec3f, vec3f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        x10 = v / v{{$}}
 # CHECK-NEXT:{{^}}              ^~~~~{{$}}
@@ -184,6 +189,7 @@ def uncomparable(h: Holder, a: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}    note: there is div(a: S, b: vec[N,S]) -> vec[N,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is div(a: S, b: mat[R,C,S]) -> mat[R,C,S]{{$}}
 # CHECK-NEXT:{{^}}    note: there is div(a: F, b: quat[F]) -> quat[F]{{$}}
+# CHECK-NEXT:{{^}}    note: Couldn't find function overload for 'div' that matched inputs with types: [vec3f, vec3f]{{$}}
 # CHECK-NEXT:{{^}}operand_types.py:36:10: error: vec3f values can't be ordered [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        x0 = v < v{{$}}
 # CHECK-NEXT:{{^}}             ^~~~~{{$}}

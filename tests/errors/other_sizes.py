@@ -13,12 +13,15 @@ def vectors(v: wp.vec3):
 def matrices():
     m = wp.mat33(wp.mat22(1.0, 2.0, 3.0, 4.0))
 
-# CHECK:{{^}}other_sizes.py:8:9: error: can't make vec3f from vec2f: incompatible vector of length 3 given when copy constructing a vector of length 2 [bad_call]{{$}}
+# CHECK:{{^}}other_sizes.py:8:9: error: can't make vec3f from vec2f [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        a = wp.vec3(wp.vec2(1.0, 2.0)){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}other_sizes.py:9:9: error: can't make vec2f from vec3f: incompatible vector of length 2 given when copy constructing a vector of length 3 [bad_call]{{$}}
+# CHECK-NEXT:{{^}}    note: incompatible vector of length 3 given when copy constructing a vector of length 2{{$}}
+# CHECK-NEXT:{{^}}other_sizes.py:9:9: error: can't make vec2f from vec3f [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        b = wp.vector(v, length=2){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}other_sizes.py:14:9: error: can't make mat33f from mat22f: incompatible matrix of shape (3, 3) given when copy constructing a matrix of shape (2, 2) [bad_call]{{$}}
+# CHECK-NEXT:{{^}}    note: incompatible vector of length 2 given when copy constructing a vector of length 3{{$}}
+# CHECK-NEXT:{{^}}other_sizes.py:14:9: error: can't make mat33f from mat22f [bad_call]{{$}}
 # CHECK-NEXT:{{^}}        m = wp.mat33(wp.mat22(1.0, 2.0, 3.0, 4.0)){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: incompatible matrix of shape (3, 3) given when copy constructing a matrix of shape (2, 2){{$}}

@@ -69,19 +69,19 @@ def returns(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}returns.py:21:27: error: 'says_int' returns float32, its annotation says int32 [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_int(x: float) -> int:{{$}}
 # CHECK-NEXT:{{^}}                              ^~~{{$}}
-# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
+# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `says_int` has its return type annotated as `int` but the code returns a value of type `float32`.{{$}}
 # CHECK-NEXT:{{^}}returns.py:26:27: error: 'says_two' returns float32, its annotation says float32, float32 [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_two(x: float) -> tuple[float, float]:{{$}}
 # CHECK-NEXT:{{^}}                              ^~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
+# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `says_two` has its return type annotated as a tuple of 2 elements but the code returns 1 values.{{$}}
 # CHECK-NEXT:{{^}}returns.py:31:29: error: 'says_value' returns nothing, its annotation says float32 [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_value(x: float) -> float:{{$}}
 # CHECK-NEXT:{{^}}                                ^~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
+# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `says_value` has its return type annotated as `float` but the code returns 0 values.{{$}}
 # CHECK-NEXT:{{^}}returns.py:36:31: error: 'says_nothing' returns float32, its annotation says nothing [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_nothing(x: float) -> None:{{$}}
 # CHECK-NEXT:{{^}}                                  ^~~~{{$}}
-# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
+# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `says_nothing` has its return type annotated as a tuple of 0 elements but the code returns 1 values.{{$}}
 # CHECK-NEXT:{{^}}returns.py:42:12: error: Input types must be the same, got ['float32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        return x + 1{{$}}
 # CHECK-NEXT:{{^}}               ^~~~~{{$}}

@@ -19,6 +19,6 @@ def spread(a: wp.array(dtype=int), n: int):
 # CHECK: spread.py:9:20: error: Unpacking a slice of an array requires explicit upper bound [value_out_of_range]
 # CHECK: spread.py:10:20: error: Slice bounds cannot be negative for arrays that are unpacked [value_out_of_range]
 # CHECK: spread.py:11:24: error: Slice step cannot be negative for arrays that are unpacked [value_out_of_range]
-# CHECK: spread.py:12:24: error: the step of an array slice can't be zero [value_out_of_range]
+# CHECK: spread.py:12:24: error: Slice step cannot be zero [value_out_of_range]
 # CHECK: spread.py:13:22: error: the slice has more elements than a call has arguments [value_out_of_range]
 # CHECK: spread.py:14:17: error: Starred expressions are only supported for {{.*}}, not for int32 [bad_call]

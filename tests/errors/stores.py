@@ -105,7 +105,7 @@ def no_place(out: wp.array(dtype=float), v: wp.vec3):
 # CHECK-NEXT:{{^}}stores.py:28:17: error: vec3f takes float32 components, not float64 [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        u = wp.vec3(d, d, d){{$}}
 # CHECK-NEXT:{{^}}                    ^{{$}}
-# CHECK-NEXT:{{^}}    note: convert it: float(…){{$}}
+# CHECK-NEXT:{{^}}    note: convert it: float(…); all values used to initialize this vector are expected to be of the type `float32`{{$}}
 # CHECK-NEXT:{{^}}stores.py:39:5: error: this assigns to a temporary value and would have no effect [bad_assignment]{{$}}
 # CHECK-NEXT:{{^}}        wp.vec3(v)[0] = 1.0{{$}}
 # CHECK-NEXT:{{^}}        ^~~~~~~~~~~~~{{$}}

@@ -56,6 +56,7 @@ def hidden_constant(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}unknown_names.py:23:14: error: `nosuch` is not an attribute of 'wp' [unknown_attribute]{{$}}
 # CHECK-NEXT:{{^}}        out[2] = wp.nosuch(1.0){{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~{{$}}
+# CHECK-NEXT:{{^}}    note: Could not find function wp.nosuch{{$}}
 # CHECK-NEXT:{{^}}unknown_names.py:24:9: error: Referencing undefined symbol: undefined_function [unknown_name]{{$}}
 # CHECK-NEXT:{{^}}        x = undefined_function(3){{$}}
 # CHECK-NEXT:{{^}}            ^~~~~~~~~~~~~~~~~~{{$}}

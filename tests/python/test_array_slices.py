@@ -86,6 +86,29 @@ def lanes_of_their_own(a: wp.array(dtype=float), out: wp.array2d(dtype=float)):
         out[i, j] = part[j]
 
 
+@wp.kernel
+def sum_backwards(a: wp.array3d(dtype=float), out: wp.array(dtype=float)):
+    last_first = a[0, 1, ::-1]
+    by_two = a[1, 0, ::-2]
+    total = float(0.0)
+    for i in range(last_first.shape[0]):
+        total = total * 2.0 + last_first[i]
+    for i in range(by_two.shape[0]):
+        total += by_two[i]
+    out[0] = total
+
+
+def test_a_loop_adds_up_elements_backwards(device: wp.Device) -> None:
+    # The distance of elements is a negative constant here, which GPU code took for a huge size.
+    values = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+    out = wp.zeros(1, dtype=float, device=device)
+    wp.launch(sum_backwards, dim=1, inputs=[wp.array(values, dtype=float, device=device)], outputs=[out], device=device)
+    expected = 0.0
+    for x in values[0, 1, ::-1]:
+        expected = expected * 2.0 + x
+    assert out.numpy()[0] == expected + values[1, 0, ::-2].sum()
+
+
 def test_each_thread_has_its_direction() -> None:
     values = np.arange(N, dtype=np.float32)
     out = wp.zeros((33, N), dtype=float)

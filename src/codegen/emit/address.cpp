@@ -181,7 +181,10 @@ void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
   }
   const bool adds_up = e.W == 1 && !index.wraps && index.value->type == types::i32();
   term.scalar = b.CreateMul(adds_up ? e.wide_index(index.value) : resolved(e, index, index.part.v), term.stride);
-  if (splits && index.known_stride() && is_loop_index(index.value)) term.element = e.to_i64(index.part.v, index.type());
+  // An array that is read backwards has no type of its elements' distance.
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(term.stride);
+  if (splits && index.known_stride() && is_loop_index(index.value) && known && !known->isNegative())
+    term.element = e.to_i64(index.part.v, index.type());
 }
 
 /// One summand of the address by what its index is:  `a[i]` of a thread index is linear (lane k

@@ -40,14 +40,19 @@ _AXES = "ijkl"
 class _Map:
     """One function for one list of argument types and broadcasting pattern: its kernel and the types it returns."""
 
-    def __init__(self, function: Any, arguments: Sequence[_Argument], rank: int, output_kinds: str) -> None:
+    def __init__(
+        self, function: Any, arguments: Sequence[_Argument], shape: tuple[int, ...], output_kinds: str
+    ) -> None:
+        rank = len(shape)
         self.results = _result_types(function, [a.element for a in arguments])
         if not self.results:
-            raise TypeError(f"The provided function must return a value; '{_name(function)}' returns none")
+            raise TypeError(f"'{_name(function)}' returns none: The provided function must return a value")
         kinds = output_kinds or "a" * len(self.results)
         if len(kinds) != len(self.results):
             raise TypeError(
-                f"'{_name(function)}' returns {len(self.results)} values, but {len(kinds)} output arrays were given"
+                f"'{_name(function)}' returns {len(self.results)} values, but {len(kinds)} output arrays were given: "
+                f"Invalid output provided, expected {len(self.results)} Warp arrays with shape {shape} and dtypes "
+                f"({', '.join(t.name for t in self.results)})"
             )
         index = ", ".join(_AXES[:rank])
         names = [f"a{k}" for k in range(len(arguments))]
@@ -204,15 +209,15 @@ def _check_outputs(outputs: list[Any], shape: tuple[int, ...], types: list[_weft
             )
 
 
-def _prepared(func: Any, arguments: list[_Argument], rank: int, output_kinds: str) -> _Map:
-    key = (_identity(func), tuple(a.pattern() for a in arguments), rank, output_kinds)
+def _prepared(func: Any, arguments: list[_Argument], shape: tuple[int, ...], output_kinds: str) -> _Map:
+    key = (_identity(func), tuple(a.pattern() for a in arguments), len(shape), output_kinds)
     with _lock:
         found = _table.get(key)
         if found is not None:
             _table.move_to_end(key)
             return found
     _check_count(func, len(arguments))
-    made = _Map(plain_function(func), arguments, rank, output_kinds)
+    made = _Map(plain_function(func), arguments, shape, output_kinds)
     with _lock:
         _table[key] = made
         while len(_table) > _KEPT:
@@ -238,6 +243,8 @@ def map(
         raise TypeError(f"wp.map takes a function, not {type(func).__name__}")
     if isinstance(func, Kernel):
         raise TypeError("wp.map takes a function, not a kernel; run kernels with wp.launch")
+    if not inputs:
+        raise TypeError("Number of input arguments (0) does not match expected number of function arguments")
     arguments = [_Argument(value) for value in inputs]
     shapes = [a.shape for a in arguments if a.shape is not None]
     if not shapes:
@@ -251,7 +258,7 @@ def map(
     given = [] if out is None else _outputs(out)
     outputs = None if out is None else [one.contiguous() if hasattr(one, "_wp_fabric_") else one for one in given]
     kinds = "" if outputs is None else "".join("a" if isinstance(o, array) else "i" for o in outputs)
-    prepared = _prepared(func, arguments, len(shape), kinds)
+    prepared = _prepared(func, arguments, shape, kinds)
     if outputs is not None:
         _check_outputs(outputs, shape, prepared.results)
     if return_kernel:

@@ -23,6 +23,7 @@ from warp._src.arrays.array_arguments import (
     element_handle,
     extents_of,
     is_host,
+    no_view,
     plain_handles,
     rank_in_brackets,
     resolved_extents,
@@ -554,10 +555,7 @@ class array(ArrayExchange, InUnions):
         shape, strides = self.shape, self.strides
         if handle.size != mine.size:
             if handle.kind == "struct" or mine.kind == "struct" or handle.scalar != mine.scalar:
-                raise ArrayTypeError(
-                    f"cannot create an array view with dtype {handle.name} from source dtype {mine.name}: source dtype has "
-                    f"size {mine.size} bytes, but target dtype has size {handle.size} bytes"
-                )
+                raise no_view(mine, handle)
             before, after = _interface.layout(mine), _interface.layout(handle)
             shape, strides = shape + before.inner, strides + before.strides
             rank = len(shape) - len(after.inner)

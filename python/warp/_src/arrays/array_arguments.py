@@ -18,6 +18,16 @@ class ArrayTypeError(TypeError, RuntimeError):
     """An element type that an array can't have or take."""
 
 
+def no_view(mine: _weft.Type, wanted: _weft.Type) -> ArrayTypeError:
+    """What is said of a view whose elements are of another size and of other numbers."""
+    scalar = None if mine.kind in ("struct", "scalar") else _weft.type_scalar(mine.scalar)
+    source = f"scalar dtype {scalar.name} has size {scalar.size}" if scalar else f"dtype has size {mine.size}"
+    return ArrayTypeError(
+        f"cannot create an array view with dtype {wanted.name} from source dtype {mine.name}: source {source} bytes, but "
+        f"target dtype has size {wanted.size} bytes"
+    )
+
+
 def _is_empty(handle: _weft.Type) -> bool:
     """Whether it is that of vectors of length 0, which to the compiler are structs."""
     return handle.kind == "struct" and handle.name.startswith("vec0_")

@@ -92,7 +92,8 @@ class Optimizer:
             raise ValueError(f"{where}: its shape must match parameter shape {one.shape}, got {slope.shape}")
         if slope._element.scalar != one._element.scalar or slope._element.size != one._element.size:
             raise TypeError(
-                f"{where} has elements of {types.type_repr(slope.dtype)}, its parameter of {types.type_repr(one.dtype)}"
+                f"{where}: {self._name()} gradient dtype must match parameter dtype {types.type_repr(one.dtype)}, "
+                f"got {types.type_repr(slope.dtype)}"
             )
         if slope._place != one._place:
             raise RuntimeError(f"{where} lies on {slope.device}, its parameter on {one.device}")

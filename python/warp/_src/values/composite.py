@@ -152,9 +152,11 @@ def position_of(key: Any, count: int, what: str, wanted: str = "int or slice") -
     return index + count if index < 0 else index
 
 
-def _binary(builtin: str) -> tuple[Callable, Callable]:
+def _binary(builtin: str, matrices: bool = False) -> tuple[Callable, Callable]:
+    """An operator and its reflection; `matrices`: one operand at least must be a matrix."""
+
     def forward(self: Composite, other: Any) -> Any:
-        if isinstance(other, _ARRAYS):
+        if isinstance(other, _ARRAYS) or (matrices and len(self._shape_) == len(getattr(other, "_shape_", "..")) == 1):
             return NotImplemented
         try:
             return _call(builtin, self, other if isinstance(other, Composite) else self._operand(builtin, other))
@@ -272,11 +274,10 @@ class Composite:
     __add__, __radd__ = _binary("add")
     __sub__, __rsub__ = _binary("sub")
     __mul__, __rmul__ = _binary("mul")
-    __matmul__, __rmatmul__ = _binary("mul")
+    __matmul__, __rmatmul__ = _binary("mul", matrices=True)
     __truediv__, __rtruediv__ = _binary("div")
     __floordiv__, __rfloordiv__ = _binary("floordiv")
     __mod__, __rmod__ = _binary("mod")
-    __pow__, __rpow__ = _binary("pow")
     __neg__ = _unary("neg")
     __pos__ = _unary("pos")
 

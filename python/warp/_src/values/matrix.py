@@ -52,7 +52,7 @@ class Matrix(Composite):
         numbers: Any = args
         if len(args) == 1:
             numbers = self._from_one(args[0])
-        elif len(args) == self._shape_[0] and component_numbers(args[0]) is not None:
+        elif len(args) == self._shape_[0] != self._length_:
             numbers = self._from_rows(args)
         if len(numbers) != self._length_:
             raise ValueError(

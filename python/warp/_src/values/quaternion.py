@@ -68,7 +68,7 @@ class Transformation(Row):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         for name in kwargs:
             if name not in ("p", "q"):
-                raise TypeError(f"a transform is made of p and q, not '{name}'")
+                raise TypeError(f"got an unexpected keyword argument '{name}'")
         if len(args) == 7 and not kwargs:
             self._set_all(args)
             return
@@ -105,6 +105,9 @@ class Transformation(Row):
     @q.setter
     def q(self, value: Any) -> None:
         self._set_positions(range(3, 7), value)
+
+    def __neg__(self) -> Transformation:
+        return type(self)(*(-x for x in self._numbers()))
 
 
 def _exactly(count: int, name: str, value: Any) -> list:
