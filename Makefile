@@ -8,6 +8,7 @@
 #   PEER_PYTHON=PATH   `make bench` compares with the warp-lang of this interpreter
 #   NUMBA_PYTHON=PATH  `make bench` compares with the Numba of this interpreter
 #   DRJIT_PYTHON=PATH  `make bench` compares with the Dr.Jit of this interpreter
+#   MUJOCO_PYTHON=PATH `make bench` runs MuJoCo Warp of this interpreter (tools/compat/mujoco_environment.py)
 #   BENCH_QUICK=1      `make bench` measures less of everything
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -157,7 +158,7 @@ format: setup  ## rewrite every C++ file with clang-format
 bench: configure-release  ## build as shipped, run the benchmarks and the timed tests
 	cmake --build build/release -j $(JOBS)
 	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) NUMBA_PYTHON=$(NUMBA_PYTHON) DRJIT_PYTHON=$(DRJIT_PYTHON) \
-	  tools/testing/run_benchmarks.sh build/release
+	  MUJOCO_PYTHON=$(MUJOCO_PYTHON) tools/testing/run_benchmarks.sh build/release
 	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
 
 math-sweep: build  ## every float32 through every elementary function (SWEEP="sin exp": only these)

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 
+from mujoco_warp import steps_goal
 from peers import ROWS
 
 PEERS = ("warp-lang", "Numba", "Dr.Jit", "clang C++", "C++")
@@ -22,6 +23,7 @@ TIMES = (  # of compare.py: key, what, goal in seconds
     ("import", "import warp; wp.init() after NumPy", 30e-3),
     ("launch", "wp.launch of an empty kernel", 0.7e-6),
 )
+FIRST_STEP, FULL_SPEED = 2.0, 3.0  # seconds that MuJoCo Warp's humanoid may take on two cores
 MANY_THREADS = 8.0  # times one thread's additions are wanted of 16 cores
 BESIDE = {"50 µs": 0.75, "200 µs": 0.75, "small": 0.9}  # of the threads, and of one thread's rate
 
@@ -93,7 +95,7 @@ def scatter(table: Table, found: dict) -> None:
         wanted = MANY_THREADS / 16 * cores
         met = not slower and (ratio >= wanted or "large" not in name)
         goal = f"≥ {wanted:g}" if "large" in name else "no slower with more"
-        table.add({"over one": ratio}, f"additions: {name}, {cores} threads", f"{speeds[cores] / 1e6:.0f} M/s", met, goal)
+        table.add({"over one": ratio}, f"{name if name.startswith('appends') else 'additions: ' + name}, {cores} threads", f"{speeds[cores] / 1e6:.0f} M/s", met, goal)
 
 
 def beside(table: Table, found: dict) -> None:
@@ -110,13 +112,28 @@ def beside(table: Table, found: dict) -> None:
         table.add({}, "torch.mm and a launch in turn, over the sum of both alone", f"{over:.2f}", over <= 1.1, "≤ 1.1")
 
 
+def large(table: Table, found: dict) -> None:
+    figures = found["figures"]
+    for row, goal in (("first step, cold", FIRST_STEP), ("full speed after the first step", FULL_SPEED)):
+        ours, peer = figures[row]["weft"], figures[row].get("peer")
+        table.add({"warp-lang": peer / ours} if peer and "full" not in row else {}, f"MuJoCo Warp's humanoid: {row}", seconds(ours),
+                  ours <= goal, f"≤ {seconds(goal)}")
+    for row, by_package in figures.items():
+        if not row.endswith("worlds"):
+            continue
+        ours, peer = by_package["weft"], by_package.get("peer")
+        goal = steps_goal(found["device"], int(row.split()[0]), found["graph"])
+        table.add({"warp-lang": ours / peer} if peer else {}, f"MuJoCo Warp's humanoid: {row}", f"{ours:.0f} steps/s",
+                  ours / peer >= goal if peer and goal else None, f"≥ {goal}")
+
+
 def main(args: list[str]) -> int:
     if len(args) != 1:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     table = Table()
     for name, add in (("peers", kernels), ("lanes", lanes), ("scatter", scatter), ("arrays", arrays), ("python", package),
-                      ("beside", beside)):
+                      ("beside", beside), ("mujoco", large)):
         path = os.path.join(args[0], f"bench_{name}.json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Five kernels on Weft beside PyPI's warp-lang, Numba, Dr.Jit and C++ by hand, in one run.
+"""Eight kernels on Weft beside PyPI's warp-lang, Numba, Dr.Jit and C++ by hand, in one run.
 
     peers.py [--peer PYTHON] [--numba PYTHON] [--drjit PYTHON] [--cxx COMPILER] [--rounds N] [--json FILE]
 
 This interpreter must import Weft's `warp`; PEER's has warp-lang, NUMBA's Numba, DRJIT's Dr.Jit (PyPI's `drjit`, which needs
 LLVM's shared library). Each measures the same work on the same data, in processes of its own that take turns (this file with
---measure), on all cores that it wants. The loops by hand (bench/hand/five.cpp) are compiled by clang++ with OpenMP, or by what --cxx
+--measure), on all cores that it wants. The loops by hand (bench/hand/eight.cpp) are compiled by clang++ with OpenMP, or by what --cxx
 names. Lines begin with the ratios: how many times the other's speed. All compute in float32;
-nobody with fast math. Results are compared with Weft's.
+nobody with fast math. Results are compared with Weft's. The forces of springs are added up where threads meet: by atomic additions,
+which Numba has not on CPUs, so that its loop runs on one core. Their gradient is a matter of Weft and warp-lang.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 WIDTH, TURNS = 1024, 256  # of the Mandelbrot set
 SUM, OPTIONS, BODIES, SAXPY = 2**24, 2**22, 4096, 2**24
+POINTS, SPRINGS, STIFF, MATRICES = 2**16, 3 * 2**16, 50.0, 2**18
 RATE, VOLATILITY, SOFT = 0.02, 0.3, 1.0e-3
 ROWS = {  # row: work of one call, what it is counted in
     "Mandelbrot, 256 turns": (WIDTH * WIDTH / 1e6, "M pixels/s"),
@@ -30,6 +32,9 @@ ROWS = {  # row: work of one call, what it is counted in
     "Black-Scholes": (OPTIONS / 1e6, "M options/s"),
     "n-body": (BODIES * BODIES / 1e6, "M pairs/s"),
     "saxpy": (12 * SAXPY / 1e9, "GB/s"),
+    "springs": (SPRINGS / 1e6, "M/s"),
+    "springs backwards": (SPRINGS / 1e6, "M/s"),
+    "products of 4x4": (192 * MATRICES / 1e9, "GB/s"),
 }
 WINDOW = 0.3  # seconds that a figure is looked for, at least
 
@@ -37,12 +42,18 @@ WINDOW = 0.3  # seconds that a figure is looked for, at least
 def data() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(7)
     draw = lambda low, high, *shape: rng.uniform(low, high, shape).astype(np.float32)  # noqa: E731
+    points = np.repeat(np.arange(POINTS), 3)  # where springs begin: three at each point, to its neighbours
     return {
         "x": draw(0.0, 1.0, SUM),
         "s": draw(10.0, 100.0, OPTIONS),
         "k": draw(10.0, 100.0, OPTIONS),
         "t": draw(0.1, 2.0, OPTIONS),
         "p": draw(-1.0, 1.0, BODIES, 3),
+        "q": draw(-1.0, 1.0, POINTS, 3),
+        "ends": np.stack([points, (points + np.tile([1, 256, 257], POINTS)) % POINTS], axis=1).astype(np.int32),
+        "rest": draw(0.5, 1.0, SPRINGS),
+        "m": draw(-1.0, 1.0, MATRICES, 4, 4),
+        "n": draw(-1.0, 1.0, MATRICES, 4, 4),
     }
 
 
@@ -51,7 +62,7 @@ def warp_rows(given: dict[str, np.ndarray]) -> dict:
     import warp as wp
 
     wp.config.quiet = True
-    width, turns, soft, rate, volatility = WIDTH, TURNS, SOFT, RATE, VOLATILITY
+    width, turns, soft, rate, volatility, stiff = WIDTH, TURNS, SOFT, RATE, VOLATILITY, STIFF
 
     @wp.kernel(enable_backward=False)
     def mandelbrot(image: wp.array(dtype=float)):
@@ -103,6 +114,23 @@ def warp_rows(given: dict[str, np.ndarray]) -> dict:
         i = wp.tid()
         y[i] = a * x[i] + y[i]
 
+    @wp.kernel
+    def springs(
+        q: wp.array(dtype=wp.vec3), ends: wp.array(dtype=wp.vec2i), rest: wp.array(dtype=float), f: wp.array(dtype=wp.vec3)
+    ):
+        i = wp.tid()
+        e = ends[i]
+        d = q[e[1]] - q[e[0]]
+        length = wp.length(d)
+        pull = (d / length) * (stiff * (length - rest[i]))
+        wp.atomic_add(f, e[0], pull)
+        wp.atomic_sub(f, e[1], pull)
+
+    @wp.kernel(enable_backward=False)
+    def products(m: wp.array(dtype=wp.mat44), n: wp.array(dtype=wp.mat44), out: wp.array(dtype=wp.mat44)):
+        i = wp.tid()
+        out[i] = m[i] * n[i]
+
     place = "cpu"
     x, s, k, t = (wp.array(given[name], dtype=float, device=place) for name in "xskt")
     p = wp.array(given["p"], dtype=wp.vec3, device=place)
@@ -116,12 +144,29 @@ def warp_rows(given: dict[str, np.ndarray]) -> dict:
     def start(kernel, dim, *arguments):
         return lambda: wp.launch(kernel, dim=dim, inputs=list(arguments), device=place)
 
+    q, f, grads = (wp.array(given["q"] * scale, dtype=wp.vec3, device=place) for scale in (1, 0, 0))
+    ends, rest = wp.array(given["ends"], dtype=wp.vec2i, device=place), wp.array(given["rest"], dtype=float, device=place)
+    weights = wp.array(given["q"], dtype=wp.vec3, device=place)
+    m, n = (wp.array(given[name], dtype=wp.mat44, device=place) for name in "mn")
+    out = wp.zeros(MATRICES, dtype=wp.mat44, device=place)
+
+    def pull():
+        f.zero_()
+        wp.launch(springs, dim=SPRINGS, inputs=[q, ends, rest, f], device=place)
+
+    def pull_back():
+        grads.zero_()
+        wp.launch(springs, dim=SPRINGS, inputs=[q, ends, rest, f], adj_inputs=[grads, None, None, weights], adjoint=True, device=place)
+
     return {
         "Mandelbrot, 256 turns": (start(mandelbrot, WIDTH * WIDTH, image), image.numpy),
         "sum": (sum_up, one.numpy),
         "Black-Scholes": (start(options, OPTIONS, s, k, t, prices), prices.numpy),
         "n-body": (start(bodies, BODIES, p, a), a.numpy),
         "saxpy": (start(saxpy, SAXPY, 2.0, x, y), None),
+        "springs": (pull, f.numpy),
+        "springs backwards": (pull_back, grads.numpy),
+        "products of 4x4": (start(products, MATRICES, m, n, out), out.numpy),
     }
 
 
@@ -133,7 +178,7 @@ def numba_rows(given: dict[str, np.ndarray]) -> dict:
 
     f = np.float32
     jit = numba.njit(parallel=True, fastmath=False)
-    soft, rate, volatility, width, turns = f(SOFT), f(RATE), f(VOLATILITY), WIDTH, TURNS
+    soft, rate, volatility, stiff, width, turns = f(SOFT), f(RATE), f(VOLATILITY), f(STIFF), WIDTH, TURNS
     drift = f(RATE + 0.5 * VOLATILITY * VOLATILITY)
 
     @jit
@@ -186,27 +231,58 @@ def numba_rows(given: dict[str, np.ndarray]) -> dict:
         for i in numba.prange(x.shape[0]):
             y[i] = a * x[i] + y[i]
 
+    @numba.njit
+    def springs(q, ends, rest, out):
+        out[:] = f(0.0)
+        for i in range(ends.shape[0]):
+            a, b = ends[i, 0], ends[i, 1]
+            dx, dy, dz = q[b, 0] - q[a, 0], q[b, 1] - q[a, 1], q[b, 2] - q[a, 2]
+            length = math.sqrt(dx * dx + dy * dy + dz * dz)
+            pull = stiff * (length - rest[i])
+            px, py, pz = dx / length * pull, dy / length * pull, dz / length * pull
+            out[a, 0] += px
+            out[a, 1] += py
+            out[a, 2] += pz
+            out[b, 0] -= px
+            out[b, 1] -= py
+            out[b, 2] -= pz
+
+    @jit
+    def products(m, n, out):
+        for i in numba.prange(m.shape[0]):
+            for r in range(4):
+                for c in range(4):
+                    v = f(0.0)
+                    for j in range(4):
+                        v += m[i, r, j] * n[i, j, c]
+                    out[i, r, c] = v
+
     image, one, prices = (np.zeros(n, dtype=f) for n in (WIDTH * WIDTH, 1, OPTIONS))
     a, y = np.zeros((BODIES, 3), dtype=f), np.zeros(SAXPY, dtype=f)
+    forces, out = np.zeros((POINTS, 3), dtype=f), np.zeros((MATRICES, 4, 4), dtype=f)
     return {
         "Mandelbrot, 256 turns": (lambda: mandelbrot(image), lambda: image),
         "sum": (lambda: total(given["x"], one), lambda: one),
         "Black-Scholes": (lambda: options(given["s"], given["k"], given["t"], prices), lambda: prices),
         "n-body": (lambda: bodies(given["p"], a), lambda: a),
         "saxpy": (lambda: saxpy(f(2.0), given["x"], y), None),
+        "springs": (lambda: springs(given["q"], given["ends"], given["rest"], forces), lambda: forces),
+        "products of 4x4": (lambda: products(given["m"], given["n"], out), lambda: out),
     }
 
 
 def drjit_rows(given: dict[str, np.ndarray]) -> dict:
     """The same by Dr.Jit's LLVM back end: traced arrays, and symbolic loops."""
     import drjit as dr
-    from drjit.llvm import Array3f, Float, UInt32
+    from drjit.llvm import Array3f, Float, Matrix4f, UInt32
 
     made: dict[str, object] = {}
     x, s, k, t = (Float(given[name]) for name in "xskt")
     flat = Float(np.ascontiguousarray(given["p"]).ravel())
     state = {"y": dr.zeros(Float, SAXPY)}
-    dr.eval(x, s, k, t, flat, state["y"])
+    points, rest, m, n = (Float(np.ascontiguousarray(given[name]).ravel()) for name in ("q", "rest", "m", "n"))
+    begin, last = (UInt32(np.ascontiguousarray(given["ends"][:, k]).astype(np.uint32)) for k in (0, 1))
+    dr.eval(x, s, k, t, flat, state["y"], points, rest, m, n, begin, last)
     dr.sync_thread()
 
     def keep(row, *values):
@@ -253,6 +329,22 @@ def drjit_rows(given: dict[str, np.ndarray]) -> dict:
         state["y"] = 2.0 * x + state["y"]
         keep("saxpy", state["y"])
 
+    def springs():
+        f = dr.zeros(Float, 3 * POINTS)
+        d = dr.gather(Array3f, points, last) - dr.gather(Array3f, points, begin)
+        length = dr.norm(d)
+        pull = d / length * (STIFF * (length - rest))
+        dr.scatter_add(f, pull, begin)
+        dr.scatter_add(f, -pull, last)
+        keep("springs", f)
+
+    def products():
+        i = dr.arange(UInt32, MATRICES)
+        out = dr.empty(Float, 16 * MATRICES)
+        product = dr.gather(Matrix4f, m, i) @ dr.gather(Matrix4f, n, i)
+        dr.scatter(out, product, i)
+        keep("products of 4x4", out)
+
     def found(row):
         value = np.array(made[row][0])
         return value.T if row == "n-body" else value
@@ -263,6 +355,8 @@ def drjit_rows(given: dict[str, np.ndarray]) -> dict:
         "Black-Scholes": options,
         "n-body": bodies,
         "saxpy": saxpy,
+        "springs": springs,
+        "products of 4x4": products,
     }
     return {row: (call, None if row == "saxpy" else lambda row=row: found(row)) for row, call in calls.items()}
 
@@ -273,34 +367,43 @@ def hand_rows(given: dict[str, np.ndarray]) -> dict:
     import tempfile
 
     here = os.path.dirname(os.path.abspath(__file__))
-    source = os.path.join(here, os.pardir, "hand", "five.cpp")
+    source = os.path.join(here, os.pardir, "hand", "eight.cpp")
     with tempfile.TemporaryDirectory() as folder:
-        library = os.path.join(folder, "five.so")
+        library = os.path.join(folder, "eight.so")
         flags = ["-std=c++20", "-O3", "-march=native", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC"]
         subprocess.run([os.environ["BENCH_CXX"], *flags, source, "-o", library], check=True)
         loops = ctypes.CDLL(library)
     size, number, memory = ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
-    loops.five_mandelbrot.argtypes = (size, ctypes.c_int, memory)
-    loops.five_sum.argtypes, loops.five_sum.restype = (size, memory), number
-    loops.five_options.argtypes = (size, number, number, memory, memory, memory, memory)
-    loops.five_bodies.argtypes = (size, number, memory, memory)
-    loops.five_saxpy.argtypes = (size, number, memory, memory)
+    loops.eight_mandelbrot.argtypes = (size, ctypes.c_int, memory)
+    loops.eight_sum.argtypes, loops.eight_sum.restype = (size, memory), number
+    loops.eight_options.argtypes = (size, number, number, memory, memory, memory, memory)
+    loops.eight_bodies.argtypes = (size, number, memory, memory)
+    loops.eight_saxpy.argtypes = (size, number, memory, memory)
+    loops.eight_springs.argtypes = (size, size, number, memory, memory, memory, memory)
+    loops.eight_products.argtypes = (size, memory, memory, memory)
+    q, ends, rest, m, n = (np.ascontiguousarray(given[name]) for name in ("q", "ends", "rest", "m", "n"))
+    forces, out = np.zeros((POINTS, 3), dtype=np.float32), np.zeros((MATRICES, 4, 4), dtype=np.float32)
     x, s, k, t, p = (np.ascontiguousarray(given[name]) for name in "xsktp")
     image, prices = np.zeros(WIDTH * WIDTH, dtype=np.float32), np.zeros(OPTIONS, dtype=np.float32)
     a, y, sums = np.zeros((BODIES, 3), dtype=np.float32), np.zeros(SAXPY, dtype=np.float32), [0.0]
 
     def sum_up():
-        sums[0] = loops.five_sum(SUM, x.ctypes.data)
+        sums[0] = loops.eight_sum(SUM, x.ctypes.data)
 
     def options():
-        loops.five_options(OPTIONS, RATE, VOLATILITY, *(one.ctypes.data for one in (s, k, t, prices)))
+        loops.eight_options(OPTIONS, RATE, VOLATILITY, *(one.ctypes.data for one in (s, k, t, prices)))
+
+    def springs():
+        loops.eight_springs(SPRINGS, POINTS, STIFF, *(one.ctypes.data for one in (q, ends, rest, forces)))
 
     return {
-        "Mandelbrot, 256 turns": (lambda: loops.five_mandelbrot(WIDTH, TURNS, image.ctypes.data), lambda: image),
+        "Mandelbrot, 256 turns": (lambda: loops.eight_mandelbrot(WIDTH, TURNS, image.ctypes.data), lambda: image),
         "sum": (sum_up, lambda: sums),
         "Black-Scholes": (options, lambda: prices),
-        "n-body": (lambda: loops.five_bodies(BODIES, SOFT, p.ctypes.data, a.ctypes.data), lambda: a),
-        "saxpy": (lambda: loops.five_saxpy(SAXPY, 2.0, x.ctypes.data, y.ctypes.data), None),
+        "n-body": (lambda: loops.eight_bodies(BODIES, SOFT, p.ctypes.data, a.ctypes.data), lambda: a),
+        "saxpy": (lambda: loops.eight_saxpy(SAXPY, 2.0, x.ctypes.data, y.ctypes.data), None),
+        "springs": (springs, lambda: forces),
+        "products of 4x4": (lambda: loops.eight_products(MATRICES, *(one.ctypes.data for one in (m, n, out))), lambda: out),
     }
 
 

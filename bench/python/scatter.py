@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Scattered additions by the number of threads: places in order and in random order, arrays smaller and larger than a cache,
-forwards and backwards.
+forwards and backwards; and threads that append to a list, all of them or a tenth.
 
     scatter.py [--quick] [--points N] [--threads 1,2,4] [--only TEXT] [--seconds S] [--json FILE]
     scatter.py measure           one number of threads (WEFT_NUM_THREADS): reads cases, one a line, answers with items a second
@@ -45,8 +45,19 @@ def gather(at: wp.array(dtype=int), x: wp.array(dtype=float), out: wp.array(dtyp
     out[i] = v * v
 
 
+@wp.kernel
+def append(x: wp.array(dtype=float), most: float, count: wp.array(dtype=int), out: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    v = x[i]
+    if v < most:
+        n = wp.atomic_add(count, 0, 1)
+        if n < out.shape[0]:
+            out[n] = wp.vec2(v, float(i))
+
+
 KINDS = ("numbers", "vec3", "springs", "springs backwards", "gather backwards")
 SIZES, ORDERS = ("small", "large"), ("in order", "random")
+APPENDS = (("appends", "a tenth", "random"), ("appends", "all", "in order"))
 WARM_CALLS = 16  # a launch compiles, and the next ones find out which way of adding suits
 WARM_SECONDS = 1.5  # but not for ever, where one thread has no choice
 
@@ -62,6 +73,16 @@ def places(points: int, count: int, ordered: bool) -> np.ndarray:
 
 def call_of(kind: str, points: int, count: int, ordered: bool) -> Callable[[], None]:
     """A launch of `count` items over `points` places."""
+    if kind == "appends":
+        values = np.random.default_rng(7).random(count, dtype=np.float32)
+        number, most = wp.zeros(1, dtype=int), 1.0 if ordered else 0.1
+        inputs = [wp.array(values, dtype=float), most, number, wp.zeros(count, dtype=wp.vec2)]
+
+        def call() -> None:
+            number.zero_()
+            wp.launch(append, dim=count, inputs=inputs)
+
+        return call
     at = places(points, count, ordered)
     if kind == "numbers":
         inputs = [wp.array(at, dtype=int), wp.ones(count, dtype=float), wp.zeros(points, dtype=float)]
@@ -160,7 +181,8 @@ def main() -> None:
     processes = {n: Process(n) for n in threads}
     found: dict[str, dict[int, float]] = {}
     print(f"{'ratio':>6}  " + "".join(f"{n:>10}" for n in threads) + "  threads, M items/s", flush=True)
-    for case in ((kind, size, order) for size in SIZES for order in ORDERS for kind in KINDS):
+    additions = [(kind, size, order) for size in SIZES for order in ORDERS for kind in KINDS]
+    for case in (*additions, *APPENDS):
         name = ", ".join(case)
         if options.only not in name:
             continue

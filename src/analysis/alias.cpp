@@ -17,7 +17,10 @@ constexpr int kRounds = 6;
 
 }  // namespace
 
-Alias::Alias(const ir::Function& function, Effects& effects) : function_(function), effects_(effects) {
+Alias::Alias(const ir::Function& function, Effects& effects, bool apart) : function_(function), effects_(effects) {
+  // The launch looked at the addresses and promises it for this form of the kernel; functions are called with
+  // anything.
+  apart_ = function.kind == ir::FunctionKind::kernel && (function.form.no_overlap || apart);
   info_.resize(function.value_count);
   // The launch looked at the objects whose ids it was given, and at no others.
   knows_objects_ =
@@ -172,10 +175,7 @@ BaseMask Alias::touched(BaseMask bases) const {
   // A pointer from memory leads to any argument or to a private array that escaped, never to one that did not.
   if (bases & kUnknownBase) all |= params_ | escaped_ | kObjectBase;
   if (bases & (params_ | escaped_ | kObjectBase)) all |= kUnknownBase;
-  // The launch looked at the addresses and promises it for this form of the kernel; functions are called with
-  // anything.
-  bool apart = function_.kind == ir::FunctionKind::kernel && function_.form.no_overlap;
-  if (!apart && (bases & params_)) all |= params_;
+  if (!apart_ && (bases & params_)) all |= params_;
   return all;
 }
 

@@ -24,8 +24,8 @@ inline constexpr BaseMask kAllBases = ~BaseMask(0);
 
 class Alias {
  public:
-  /// `effects` must outlive this.
-  Alias(const ir::Function& function, Effects& effects);
+  /// `effects` must outlive this. `apart`: as if the form said no_overlap, for those who look themselves.
+  Alias(const ir::Function& function, Effects& effects, bool apart = false);
 
   /// What the descriptor (or the descriptors inside) may point to; values made later give everything.
   BaseMask bases(const ir::Value* value) const { return value->id < info_.size() ? info_[value->id].bases : kAllBases; }
@@ -66,6 +66,7 @@ class Alias {
   BaseMask params_ = 0;
   BaseMask locals_ = 0;
   BaseMask escaped_ = 0;  // bases whose descriptor was stored, returned, turned into an address or handed to a keeper
+  bool apart_ = false;    // parameters don't overlap
   bool changed_ = false;
   bool give_up_ = false;
 };

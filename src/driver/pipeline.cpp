@@ -147,6 +147,7 @@ const std::vector<Stage>& stages() {
          // Barriers are set in the kernel itself.
          limits.memory = module.functions.back()->form.block != 0;
          limits.block = !options.gpu.target;
+         limits.draws = !options.gpu.target;
          limits.lanewise = options.gpu.target;  // what is read there then counts as the kernel's own arrays
          passes::inline_calls(module, limits);
          drop_unused(module);

@@ -29,6 +29,8 @@ class Inliner {
   bool run(ir::Function& function) {
     std::size_t grown = 0;
     bool changed = false;
+    std::vector<std::uint32_t> uses;
+    if (limits_.draws) uses = analysis::use_counts(function);
     ir::Rewriter rewriter(function);
     rewriter.run(*function.body, [&](Op& op) {
       // Native text is no IR; a derivative has no body yet (driver::derive writes it).
@@ -42,6 +44,8 @@ class Inliner {
       std::size_t size = size_of(*op.callee);
       std::size_t most = calls_[op.callee] == 1 ? std::max(limits_.once, limits_.small) : limits_.small;
       std::size_t growth = limits_.growth;
+      if (limits_.draws && nobody_wants(op, uses) && draws_numbers(*op.callee))
+        most = std::max(most, limits_.small_draws);
       // Differentiation sees what a kernel overwrites only in its own body, and an array that a callee makes and gives
       // back is gone when it returns: these are a matter of being right, not of size, and only a bound against
       // explosion applies.
@@ -67,6 +71,18 @@ class Inliner {
       return std::find(which.begin(), which.end(), true) != which.end();
     };
     return does.reads_unknown || does.writes_unknown || any(does.reads) || any(does.writes);
+  }
+
+  static bool nobody_wants(const Op& call, const std::vector<std::uint32_t>& uses) {
+    return std::all_of(call.results.begin(), call.results.end(),
+                       [&](const ir::Value* result) { return result->id < uses.size() && uses[result->id] == 0; });
+  }
+  static bool draws_numbers(const ir::Function& callee) {
+    bool any = false;
+    ir::walk(*callee.body, [&](const Op& op) {
+      any |= op.code == OpCode::atomic && op.atomic == ir::AtomicKind::add && op.result()->type->is_int();
+    });
+    return any;
   }
 
   std::size_t size_of(const ir::Function& callee) {

@@ -2,7 +2,8 @@
 # `make bench`: runs every benchmark program of a build (bin/bench_*), one after the other so that they don't disturb
 # each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
 # BUILD_DIR/bench_results as JSON. Then the Python package, where the build has it: PYTHON is its interpreter,
-# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit. It ends with
+# PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit,
+# MUJOCO_PYTHON one with MuJoCo Warp on Weft (then PEER_PYTHON has it on warp-lang). It ends with
 # a table of them all (bench/python/closing.py). BENCH_QUICK=1: less of everything (bench/common/quick.h).
 # A program that fails holds up no other one; what failed is told at the end.
 #
@@ -52,7 +53,7 @@ if ((${#extensions[@]})); then
   brief=(${quick:+--quick})
   measure "the Python package" compare.py --hand "$build/lib/libweft_bench_hand.so" --json "$build/bench_python.json" \
     "${peer[@]}" "${numba[@]}"
-  measure "five kernels beside others" peers.py --json "$build/bench_peers.json" "${peer[@]}" "${numba[@]}" "${drjit[@]}" \
+  measure "eight kernels beside others" peers.py --json "$build/bench_peers.json" "${peer[@]}" "${numba[@]}" "${drjit[@]}" \
     "${once[@]}"
   measure "making and reading arrays" arrays.py --json "$build/bench_arrays.json" "${peer[@]}" "${once[@]}"
   measure "algorithms on whole arrays" algorithms.py --json "$build/bench_algorithms.json" "${peer[@]}" "${once[@]}" \
@@ -65,6 +66,10 @@ if ((${#extensions[@]})); then
   measure "meshes" geometry.py --json "$build/bench_meshes.json" "${peer[@]}" "${once[@]}" \
     ${quick:+--rays 200000 --points 32000}
   measure "gradients" gradients.py "${peer[@]}"
+  if [[ -n ${MUJOCO_PYTHON:-} ]]; then
+    python=$MUJOCO_PYTHON measure "MuJoCo Warp" mujoco_warp.py --json "$build/bench_mujoco.json" "${peer[@]}" "${once[@]}" \
+      ${quick:+--worlds 1 256}
+  fi
   echo
   echo "== all of this in one table"
   "$python" "$here/../../bench/python/closing.py" "$build" || failed+=(closing.py)

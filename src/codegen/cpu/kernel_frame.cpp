@@ -9,6 +9,7 @@
 #include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
+#include "codegen/emit/draw_queue.h"
 #include "codegen/emit/emitter.h"
 #include "ir/walk.h"
 
@@ -43,6 +44,9 @@ class KernelFrame {
     begin_ = function_->getArg(0), end_ = function_->getArg(1), context_ = function_->getArg(3);
     if (blocks) begin_block();
     load_params();
+    DrawQueues draws(unit_, kernel_);
+    if (!draws.empty()) draws_ = &draws;
+    draws.begin(b_);
     if (unit_.turns->counts(kernel_)) count_turns();
     if (rank_ > 1)
       for (int d = 0; d < rank_; ++d)
@@ -64,6 +68,12 @@ class KernelFrame {
       loop("rest", {behind, {}}, end_, &KernelFrame::one_lane);
     } else {
       loop("threads", locate(begin_), end_, &KernelFrame::any_group);
+    }
+    if (draws_) {
+      Emitter e(unit_, function_, kernel_, nullptr);
+      e.b.SetInsertPoint(b_.GetInsertBlock());
+      draws.make_up(e);
+      b_.SetInsertPoint(e.b.GetInsertBlock());
     }
     b_.CreateRetVoid();
     if (blocks) call_threads();
@@ -221,6 +231,7 @@ class KernelFrame {
     // One for each body; it lives as long as the body is emitted, its memory as long as the chunk runs.
     AddQueue queue;
     if (queue_end_) e.queue = &queue;
+    e.draws = draws_;
     for (std::size_t k = 0; k < params_.size(); ++k) e.set(kernel_.params()[k], params_[k]);
     e.use_scopes();
     e.emit_region(*kernel_.body);
@@ -385,6 +396,7 @@ class KernelFrame {
   llvm::Value* turns_ = nullptr;  // see ThreadInfo
   llvm::Value* block_threads_ = nullptr;
   llvm::BasicBlock* stopped_ = nullptr;
+  DrawQueues* draws_ = nullptr;       // draws that may wait (draw_queue.h); null: none
   llvm::Value* queue_end_ = nullptr;  // additions may wait up to there (add_queue.h); null: not at all
   llvm::SmallVector<llvm::Value*, 4> dims_;
   std::vector<Parts> params_;

@@ -1,5 +1,6 @@
 // Dispatch over operations, and `if`: a branch where all lanes agree, both sides under masks where they do not, selects
 // without any branch for short pure sides.
+#include "codegen/emit/draw_queue.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/line_table.h"
 #include "codegen/emit/target_hooks.h"
@@ -20,7 +21,10 @@ void Emitter::emit_region(const ir::Region& region) {
   // not be emitted in its own place as well.
   find_row_products(region);
   for (const ir::Op& op : region)
-    if (ir::effect_of(op.code) != ir::Effect::end && !deferred_.contains(&op)) emit_op(op);
+    if (draws && draws->waits(op))
+      draws->pass(*this, op);
+    else if (ir::effect_of(op.code) != ir::Effect::end && !deferred_.contains(&op))
+      emit_op(op);
 }
 
 void Emitter::emit_op(const ir::Op& op) {

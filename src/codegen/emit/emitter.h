@@ -32,6 +32,7 @@
 namespace weft::codegen {
 
 class AddQueue;
+class DrawQueues;
 class GroupedAdds;
 class LineTable;
 class TargetHooks;
@@ -224,6 +225,7 @@ class Emitter {
   ThreadInfo thread;
   llvm::Value* mask = nullptr;   // <W x i1>; null: all lanes active
   AddQueue* queue = nullptr;     // takes additions that may wait (add_queue.h); null: none may
+  DrawQueues* draws = nullptr;   // the same for draws from counters (draw_queue.h)
   GroupedAdds* group = nullptr;  // GPU: the same in a loop (nvptx/grouped_adds.h)
 
   // -- values (emit/value.cpp)

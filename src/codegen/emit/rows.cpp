@@ -3,6 +3,7 @@
 // Each component sums the same products in the same order as everywhere else.
 #include <algorithm>
 
+#include "codegen/emit/draw_queue.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
 
@@ -45,6 +46,7 @@ void Emitter::find_row_products(const ir::Region& region) {
   std::vector<std::uint32_t> uses;
   for (const ir::Op& store : region) {
     if (store.code != OpCode::store || !is_row_matrix(store.operands.back()->type)) continue;
+    if (draws && draws->waits(store)) continue;  // what it stores must be there before
     const ir::Op* product = defining(store.operands.back(), OpCode::matmul, region);
     if (!product || !is_row_matrix(product->operand(0)->type) || !is_row_matrix(product->operand(1)->type)) continue;
     const ir::Op* left = defining(product->operand(0), OpCode::load, region);

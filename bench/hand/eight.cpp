@@ -1,4 +1,4 @@
-// The five kernels of bench/python/peers.py as loops with OpenMP, compiled by that file: what a C++ programmer would write first.
+// The kernels of bench/python/peers.py as loops with OpenMP, compiled by that file: what a C++ programmer would write first.
 #include <cmath>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ float normal_cdf(float x) {
 
 extern "C" {
 
-void five_mandelbrot(std::int64_t width, int turns, float* image) {
+void eight_mandelbrot(std::int64_t width, int turns, float* image) {
 #pragma omp parallel for schedule(dynamic, 16)
   for (std::int64_t row = 0; row < width; ++row)
     for (std::int64_t column = 0; column < width; ++column) {
@@ -31,15 +31,15 @@ void five_mandelbrot(std::int64_t width, int turns, float* image) {
     }
 }
 
-float five_sum(std::int64_t n, const float* x) {
+float eight_sum(std::int64_t n, const float* x) {
   float sum = 0.0f;
 #pragma omp parallel for simd reduction(+ : sum)
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
 
-void five_options(std::int64_t n, float rate, float volatility, const float* __restrict s, const float* __restrict k,
-                  const float* __restrict t, float* __restrict out) {
+void eight_options(std::int64_t n, float rate, float volatility, const float* __restrict s, const float* __restrict k,
+                   const float* __restrict t, float* __restrict out) {
 #pragma omp parallel for simd
   for (std::int64_t i = 0; i < n; ++i) {
     const float root = std::sqrt(t[i]);
@@ -49,7 +49,7 @@ void five_options(std::int64_t n, float rate, float volatility, const float* __r
   }
 }
 
-void five_bodies(std::int64_t n, float soft, const float* __restrict x, float* __restrict a) {
+void eight_bodies(std::int64_t n, float soft, const float* __restrict x, float* __restrict a) {
 #pragma omp parallel for
   for (std::int64_t i = 0; i < n; ++i) {
     float ax = 0.0f, ay = 0.0f, az = 0.0f;
@@ -63,8 +63,41 @@ void five_bodies(std::int64_t n, float soft, const float* __restrict x, float* _
   }
 }
 
-void five_saxpy(std::int64_t n, float a, const float* __restrict x, float* __restrict y) {
+void eight_saxpy(std::int64_t n, float a, const float* __restrict x, float* __restrict y) {
 #pragma omp parallel for simd
   for (std::int64_t i = 0; i < n; ++i) y[i] = a * x[i] + y[i];
+}
+
+void eight_springs(std::int64_t n, std::int64_t points, float k, const float* __restrict x,
+                   const std::int32_t* __restrict ends, const float* __restrict rest, float* __restrict f) {
+#pragma omp parallel
+  {
+#pragma omp for simd
+    for (std::int64_t i = 0; i < 3 * points; ++i) f[i] = 0.0f;
+#pragma omp for
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int32_t a = 3 * ends[2 * i], b = 3 * ends[2 * i + 1];
+      const float d[3] = {x[b] - x[a], x[b + 1] - x[a + 1], x[b + 2] - x[a + 2]};
+      const float length = std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), pull = k * (length - rest[i]);
+      for (int c = 0; c < 3; ++c) {
+        const float force = d[c] / length * pull;
+#pragma omp atomic
+        f[a + c] += force;
+#pragma omp atomic
+        f[b + c] -= force;
+      }
+    }
+  }
+}
+
+void eight_products(std::int64_t n, const float* __restrict a, const float* __restrict b, float* __restrict out) {
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < 16 * n; i += 16)
+    for (int r = 0; r < 16; r += 4)
+      for (int c = 0; c < 4; ++c) {
+        float sum = 0.0f;
+        for (int j = 0; j < 4; ++j) sum += a[i + r + j] * b[i + 4 * j + c];
+        out[i + r + c] = sum;
+      }
 }
 }
