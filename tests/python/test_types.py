@@ -343,10 +343,10 @@ class TestMatrices:
         ):
             assert same == m and type(same) is wp.mat22
         assert wp.mat22() == [[0, 0], [0, 0]] and wp.mat22(5) == [[5, 5], [5, 5]]
-        for wrong in ((1, 2), (1, 2, 3), ([1, 2, 3],), (wp.mat33(1),), (np.eye(3),)):
+        for wrong in ((1, 2, 3), ([1, 2, 3],), (wp.mat33(1),), (np.eye(3),)):
             with pytest.raises(ValueError):
                 wp.mat22(*wrong)
-        for wrong in (([[1, 2], [3]],), ([1, 2], [3]), ((1, 2, 3), (3, 4, 5)), (wp.vec2(1, 2), wp.vec3(1, 2, 3))):
+        for wrong in ((1, 2), ([[1, 2], [3]],), ([1, 2], [3]), ((1, 2, 3), (3, 4, 5)), (wp.vec2(1, 2), wp.vec3(1, 2, 3))):
             with pytest.raises(TypeError, match="Invalid argument in matrix constructor, expected row of length 2, got"):
                 wp.mat22(*wrong)
         mat23 = wp.types.matrix((2, 3), float)

@@ -117,6 +117,7 @@ def value_questions() -> None:
     assert wp.types.is_scalar(wp.int8(1)) and wp.types.is_scalar(2.0) and not wp.types.is_scalar("1")
     assert wp.types.is_composite(wp.transform()) and not wp.types.is_composite(1.0)
     assert wp.types.is_array(wp.zeros(1)) and not wp.types.is_array([1])
+    assert wp.types.is_array(wp.indexedarray(wp.zeros(2), [wp.array([1], dtype=int)]))
     assert wp.types.is_value(wp.vec3()) and wp.types.is_value(1) and not wp.types.is_value(wp.zeros(1))
 
 
@@ -128,7 +129,8 @@ def type_questions() -> None:
             assert getattr(wp.types, f"type_is_{name}")(type(value)) == (name == kind)
     assert wp.types.type_is_scalar(wp.int8) and not wp.types.type_is_scalar(wp.vec3)
     assert wp.types.type_is_transformation(wp.transformd) and wp.types.type_is_composite(wp.transformd)
-    assert wp.types.type_is_array(wp.array(dtype=float)) and wp.types.type_is_value(float)
+    assert wp.types.type_is_array(wp.array) and wp.types.type_is_array(wp.indexedarray) and wp.types.type_is_value(float)
+    assert not wp.types.type_is_array(wp.zeros(1))
     assert not wp.types.type_is_value(_Some)
 
 

@@ -30,7 +30,7 @@ def scalar_name(a: array) -> str:
 
 def check_array(a: Any, what: str, ndim: int | None = None) -> None:
     """Raises if this is no array, or one of other dimensions."""
-    if not types.is_array(a):
+    if not isinstance(a, array):
         raise TypeError(f"{what} must be a wp.array, got {type(a).__name__}")
     if ndim is not None and a.ndim != ndim:
         raise RuntimeError(f"{what} must have {ndim} dimension, it has {a.ndim}")

@@ -309,7 +309,7 @@ def type_repr(t: Any) -> str:
     if isinstance(t, _weft.Array):
         dtype = t.dtype
         return f"array(ndim={t.ndim}, dtype={type_repr(type_is_scalar(dtype) and scalar_class(dtype) or dtype)})"
-    return t.name if isinstance(t, _weft.Type) else str(t)
+    return t.name if isinstance(t, _weft.Type) else repr(t)
 
 
 def _kind(t: Any) -> str:
@@ -365,8 +365,8 @@ def type_is_struct(t: Any) -> _python.bool:
 
 
 def type_is_array(t: Any) -> _python.bool:
-    """Whether an annotation is an array."""
-    return isinstance(t, _weft.Array) or (isinstance(t, type) and issubclass(t, _weft.Array)) or _kind(t) == "array"
+    """Whether a class is one of arrays, of whatever sort; what is made of it, an annotation too, is a value."""
+    return isinstance(t, type) and (issubclass(t, _weft.Array) or hasattr(t, "_wp_indexed_") or hasattr(t, "_wp_fabric_"))
 
 
 def type_is_tile(t: Any) -> _python.bool:
@@ -430,8 +430,8 @@ def is_struct(x: Any) -> _python.bool:
 
 
 def is_array(x: Any) -> _python.bool:
-    """Whether a value is an array."""
-    return isinstance(x, _weft.Array)
+    """Whether a value is an array, of whatever sort."""
+    return isinstance(x, _weft.Array) or type_is_array(type(x))
 
 
 def is_value(x: Any) -> _python.bool:
