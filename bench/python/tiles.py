@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels on tiles on the CPU, beside PyPI's warp-lang and NumPy.
 
-    tiles.py [--peer PYTHON] [--rounds N] [--elapsed] [--only TEXT] [--json FILE]
+    tiles.py [--peer PYTHON] [--eigen FOLDER] [--rounds N] [--elapsed] [--only TEXT] [--json FILE]
 
 This interpreter imports Weft's `warp`, PEER's has warp-lang. Both run the same program (this file with --measure) in turns;
 of each figure the best counts, and lines begin with the ratios. Figures are by processor time, that of one core, which
@@ -10,15 +10,18 @@ BLAS on one thread unless --elapsed is given. `first launch` is that of a kernel
 
 Products are of 512 by 512 numbers in tiles of 16 and 64; `backward n` is the adjoint of products of two tiles of n by n, of which
 there are two, NumPy's are just these; `solve n` loads a matrix and a right side, factors, solves and
-stores, NumPy's is its Cholesky alone; row sums are of rows of 1024; tanh is a map over tiles of 256; transforms are of
+stores, NumPy's is its Cholesky alone, and with --eigen (the folder that has Eigen/Dense) the same is measured by Eigen's fixed sizes,
+built by c++ for this machine, on one core; row sums are of rows of 1024; tanh is a map over tiles of 256; transforms are of
 rows of complex numbers in float32.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -41,14 +44,16 @@ GOALS = {
 }
 FIRST_GOAL = 0.040  # seconds; 0.150 with an adjoint
 FIRST_ADJOINT_GOAL = 0.150
+EIGEN_GOALS = {"solve 16": 2.0, "solve 32": 2.0}  # times Eigen's fixed sizes
 UNITS = {"product": "GFLOP/s", "backward": "GFLOP/s", "solve": "k/s", "row": "GB/s", "map": "M/s", "transform": "M/s"}
 
 
 class Case:
-    """A launch, how much it does in the unit of its row, the same by NumPy, and whether the launch's result is right."""
+    """A launch, how much it does in the unit of its row, the same by NumPy and maybe by a loop of C++, and whether the launch's result
+    is right."""
 
-    def __init__(self, launch, amount: float, numpy, right) -> None:
-        self.launch, self.amount, self.numpy, self.right = launch, amount, numpy, right
+    def __init__(self, launch, amount: float, numpy, right, by_loop=None) -> None:
+        self.launch, self.amount, self.numpy, self.right, self.by_loop = launch, amount, numpy, right, by_loop
 
 
 def product_case(wp, tile: int) -> Case:
@@ -121,8 +126,9 @@ def solve_case(wp, n: int) -> Case:
 
     root = np.random.default_rng(1).normal(size=(count, n, n)).astype(np.float32)
     matrices = root @ root.transpose(0, 2, 1) + n * np.eye(n, dtype=np.float32)
+    right_sides = np.ascontiguousarray(root[:, 0])
     a = wp.array(matrices, dtype=float, device="cpu")
-    b = wp.array(np.ascontiguousarray(root[:, 0]), dtype=float, device="cpu")
+    b = wp.array(right_sides, dtype=float, device="cpu")
     x = wp.zeros_like(b)
 
     def launch():
@@ -131,7 +137,13 @@ def solve_case(wp, n: int) -> Case:
     def right():
         return np.allclose(np.einsum("sij,sj->si", matrices, x.numpy()), root[:, 0], atol=1e-3)
 
-    return Case(launch, 1e-3 * count, lambda: np.linalg.cholesky(matrices), right)
+    def by_loop(library):
+        found = np.empty_like(right_sides)
+        pointers = [v.ctypes.data_as(ctypes.c_void_p) for v in (matrices, right_sides, found)]
+        getattr(library, f"hand_solve_{n}")(ctypes.c_int64(count), *pointers)
+        return found
+
+    return Case(launch, 1e-3 * count, lambda: np.linalg.cholesky(matrices), right, by_loop)
 
 
 def sums_case(wp) -> Case:
@@ -219,9 +231,11 @@ def best_time(call, clock) -> float:
     return best
 
 
-def measure(elapsed: bool, only: str) -> dict[str, dict[str, float]]:
-    """Figures of this interpreter's `warp`, and of NumPy; what `warp` can't do has none, but a reason."""
+def measure(elapsed: bool, only: str, library: str) -> dict[str, dict[str, float]]:
+    """Figures of this interpreter's `warp`, of NumPy and of the loops of a library; what `warp` can't do has none, but a reason."""
     import warp as wp
+
+    loops = ctypes.CDLL(library) if library else None
 
     wp.config.quiet = True
     wp.config.first_versions = False  # full ones are what is measured
@@ -239,6 +253,8 @@ def measure(elapsed: bool, only: str) -> dict[str, dict[str, float]]:
             continue
         figures[name] = {"warp": case.amount / best_time(case.launch, clock)}
         figures[name]["numpy"] = case.amount / best_time(case.numpy, clock)
+        if loops and case.by_loop:
+            figures[name]["eigen"] = case.amount / best_time(lambda case=case: case.by_loop(loops), clock)
     return figures
 
 
@@ -302,6 +318,15 @@ def verdict(times: float, goal: float | None) -> str:
     return f"{times:7.2f}" + (f" (goal {goal:g}{'' if times >= goal else ', MISSED'})" if goal else "")
 
 
+def build_loops(eigen: str, folder: str) -> str:
+    """The library of the loops that Eigen does."""
+    made = os.path.join(folder, "systems.so")
+    source = pathlib.Path(__file__).resolve().parents[1] / "hand" / "systems.cpp"
+    options = ["-std=c++17", "-O3", "-march=native", "-DNDEBUG", "-fPIC", "-shared", "-isystem", eigen]
+    subprocess.run(["c++", *options, str(source), "-o", made], check=True)
+    return made
+
+
 def show_speeds(best: dict[str, dict[str, float]]) -> None:
     print(f"{'times warp-lang':28}{'times NumPy':28}{'':24}{'Weft':>9}{'warp-lang':>11}{'NumPy':>9}")
     for name, found in best.items():
@@ -309,7 +334,10 @@ def show_speeds(best: dict[str, dict[str, float]]) -> None:
         text = "".join(f"{verdict(t, goal) if t else '':28}" for t, goal in zip(over, GOALS[name]))
         columns = "".join(f"{found[who]:{width}.2f}" if who in found else " " * width
                           for who, width in (("weft", 9), ("peer", 11), ("numpy", 9)))  # fmt: skip
-        print(f"{text}{name:24}{columns} {UNITS[name.replace(',', ' ').split()[0]]}")
+        eigen = ""
+        if "eigen" in found:
+            eigen = f", {found['eigen']:.2f} by Eigen: {verdict(found['weft'] / found['eigen'], EIGEN_GOALS.get(name)).strip()}"
+        print(f"{text}{name:24}{columns} {UNITS[name.replace(',', ' ').split()[0]]}{eigen}")
 
 
 def show_first(first: dict[str, dict[str, dict[str, float]]]) -> None:
@@ -331,25 +359,31 @@ def main() -> None:
     parser.add_argument("--elapsed", action="store_true", help="by the clock, on all cores")
     parser.add_argument("--only", default="", help="rows that have this text in their name")
     parser.add_argument("--json", help="where to write the figures")
+    parser.add_argument("--eigen", help="where Eigen/Dense lies")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--library", default="", help=argparse.SUPPRESS)
     parser.add_argument("--first", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.first:
         print(json.dumps(measure_first(options.first)))
         return
     if options.measure:
-        print(json.dumps(measure(options.elapsed, options.only)))
+        print(json.dumps(measure(options.elapsed, options.only, options.library)))
         return
     who = {"weft": sys.executable} | ({"peer": options.peer} if options.peer else {})
     best: dict[str, dict[str, float]] = {}
     first: dict[str, dict[str, dict[str, float]]] = {}
     load = os.getloadavg()[0]
+    folder = tempfile.TemporaryDirectory()
+    library = build_loops(options.eigen, folder.name) if options.eigen else ""
     for _ in range(options.rounds):
         for name, python in who.items():
-            for row, found in run(python, ["--measure", "--only", options.only], options.elapsed).items():
+            loops = ["--library", library] if library and name == "weft" else []
+            for row, found in run(python, ["--measure", "--only", options.only, *loops], options.elapsed).items():
                 mine = best.setdefault(row, {})
                 mine[name] = max(mine.get(name, 0.0), found["warp"])
-                mine["numpy"] = max(mine.get("numpy", 0.0), found["numpy"])
+                for other in found.keys() & {"numpy", "eigen"}:
+                    mine[other] = max(mine.get(other, 0.0), found[other])
         for kernel in (row for row in FIRST if options.only in row):
             for name, python in who.items():
                 with tempfile.TemporaryDirectory() as folder:

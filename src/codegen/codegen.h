@@ -124,17 +124,33 @@ struct GpuDivisor {
   }
 };
 
+/// The same for numbers below 2^63: high half of 2x·factor >> shift, where the shift is that of a GpuDivisor, the bits of by - 1.
+struct GpuLargeDivisor {
+  std::uint64_t factor;
+  GpuLargeDivisor() = default;
+  constexpr explicit GpuLargeDivisor(std::uint64_t by) : factor(0) {
+    const unsigned __int128 power = static_cast<unsigned __int128>(1) << (63 + std::bit_width(by - 1));
+    factor = std::uint64_t((power + (by - 1)) / by);
+  }
+  constexpr std::uint64_t operator()(std::uint64_t x, std::uint64_t by) const {
+    return std::uint64_t((static_cast<unsigned __int128>(2 * x) * factor) >> 64) >> std::bit_width(by - 1);
+  }
+};
+
 /// GPU kernels take one parameter block: the kernel's own parameters (ParamLayout), then this trailer, aligned to 8.
 /// Thread indices run over the linear index in a grid-stride loop, so any grid size covers `count`.
 struct GpuTrailer {
   std::int64_t dims[kMaxRank];
   std::int64_t count;
-  std::uint64_t error;            // device address of a runtime::ErrorRecord, or 0
-  std::uint64_t stop;             // device address of an int32 stop flag, or 0
-  std::uint64_t print;            // device address of a runtime::GpuPrintBuffer, or 0
-  std::uint64_t launch;           // counts launches: what they print is put in this order
-  GpuDivisor divisors[kMaxRank];  // of dims, where count is less than 2^31
-  std::uint64_t objects;          // debug mode: address of the table of living objects, or 0
+  std::uint64_t error;   // device address of a runtime::ErrorRecord, or 0
+  std::uint64_t stop;    // device address of an int32 stop flag, or 0
+  std::uint64_t print;   // device address of a runtime::GpuPrintBuffer, or 0
+  std::uint64_t launch;  // counts launches: what they print is put in this order
+  union {                // of dims, where count is less than 2^31, and where it is not
+    GpuDivisor divisors[kMaxRank];
+    GpuLargeDivisor large_divisors[kMaxRank];
+  };
+  std::uint64_t objects;  // debug mode: address of the table of living objects, or 0
 };
 /// Offset of the trailer in a block whose own parameters take `param_bytes`.
 constexpr std::uint32_t gpu_trailer_offset(std::uint32_t param_bytes) { return (param_bytes + 7u) & ~7u; }

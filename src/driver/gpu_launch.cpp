@@ -61,9 +61,11 @@ WEFT_HOT GpuLaunch::GpuLaunch(const KernelVariant& variant, const void* block, c
   for (std::size_t d = 0; d < std::size_t(kMaxRank); ++d)
     trailer.dims[d] = d < request.dims.size() ? request.dims[d] : 1;
   trailer.count = total;
-  if (request.dims.size() > 1 && total <= INT32_MAX)
-    for (std::size_t d = 1; d < request.dims.size(); ++d)
+  for (std::size_t d = 1; d < request.dims.size(); ++d)
+    if (total <= INT32_MAX)
       trailer.divisors[d] = codegen::GpuDivisor(std::uint32_t(trailer.dims[d]));
+    else
+      trailer.large_divisors[d] = codegen::GpuLargeDivisor(std::uint64_t(trailer.dims[d]));
   std::memcpy(arguments, block, variant.param_bytes);
   std::memcpy(arguments + trailer_at_, &trailer, sizeof trailer);
   if (variant.in_order) {  // one thread does the work of all

@@ -89,3 +89,17 @@ def test_loops_of_products_stay_loops(tmp_path, dtype):
         weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", "sm_90", "--block-dim", "128", "--rank", "3"]
         lengths.append(len(subprocess.run(weftc, capture_output=True, text=True, check=True).stdout.splitlines()))
     assert lengths[1] < 1.2 * lengths[0]
+
+
+@pytest.mark.skipif("WEFTC" not in os.environ, reason="the compiler's path is not given (WEFTC)")
+def test_what_most_launches_never_run_is_short(tmp_path):
+    """First launches wait for the assembler: no division of 64 bits, one loop for edges and one for arrays that are not aligned,
+    and stores beside each other share an address."""
+    program = tmp_path / "gemm.py"
+    program.write_text(LOOP.format(dtype="float"))
+    weftc = [os.environ["WEFTC"], str(program), "--emit", "ptx", "--target", "sm_90", "--block-dim", "128", "--rank", "3"]
+    ptx = subprocess.run(weftc, capture_output=True, text=True, check=True).stdout
+    assert "div." not in ptx and "rem." not in ptx
+    assert len(re.findall(r"cp\.async\.ca.* 4, %r", ptx)) == 2 and "ld.global" not in ptx
+    assert len(re.findall(r"cp\.async\.cg.* 16, %r", ptx)) == 2
+    assert all(len(re.findall(rf"st\.global\.f32\s+\[%rd\d+\+{n}\]", ptx)) == 8 for n in (4, 8, 12))

@@ -1,6 +1,7 @@
 // Addresses of array elements, and the operations that only compute with descriptors. An index that grows by a constant
 // from lane to lane, times a stride known at compile time, keeps the address linear: a scalar pointer and a distance.
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/index_numbers.h"
 #include "codegen/emit/target_hooks.h"
 #include "ir/fixed_memory.h"
 #include "ir/infer.h"
@@ -60,27 +61,6 @@ llvm::Value* small_extent(llvm::Value* extent) {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(known->getContext()), known->getValue().trunc(32));
   auto* wide = llvm::dyn_cast<llvm::SExtInst>(extent);
   return wide && wide->getOperand(0)->getType()->isIntegerTy(32) ? wide->getOperand(0) : nullptr;
-}
-
-/// index = base + a constant, where nothing wraps around: a GPU's loads and stores have constants in their addresses.
-struct Moved {
-  const Value* base;
-  std::int64_t by;
-};
-Moved take_constant(const Value* index) {
-  std::int64_t by = 0;
-  while (index->kind == ir::ValueKind::result && index->type->is_signed_int() && index->type->size() == 4) {
-    const ir::Op& op = *index->op;
-    if (op.code == OpCode::add && op.operand(1)->is_constant())
-      by += op.operand(1)->as_int(), index = op.operand(0);
-    else if (op.code == OpCode::add && op.operand(0)->is_constant())
-      by += op.operand(0)->as_int(), index = op.operand(1);
-    else if (op.code == OpCode::sub && op.operand(1)->is_constant())
-      by -= op.operand(1)->as_int(), index = op.operand(0);
-    else
-      break;
-  }
-  return {index, by};
 }
 
 bool is_loop_index(const Value* v) {
@@ -180,6 +160,12 @@ void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
     return;
   }
   const bool adds_up = e.W == 1 && !index.wraps && index.value->type == types::i32();
+  if (splits && adds_up)
+    if (const Taken taken = take_numbers(e, index.value); taken.base && taken.by) {
+      term.scalar = b.CreateMul(e.to_i64(taken.base, index.value->type), term.stride);
+      offset.steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(taken.by)), term.stride));
+      return;
+    }
   term.scalar = b.CreateMul(adds_up ? e.wide_index(index.value) : resolved(e, index, index.part.v), term.stride);
   // An array that is read backwards has no type of its elements' distance.
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(term.stride);

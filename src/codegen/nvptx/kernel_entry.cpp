@@ -176,17 +176,10 @@ class GpuFrame {
 
   /// The body for a block that is a row of the grid.
   void row(llvm::Value* group, llvm::Value* linear, llvm::Value* own) {
-    Tids outer(std::size_t(rank_), nullptr);
-    outer.back() = b_.CreateTrunc(own, unit_.i32);
-    llvm::Value* rest = group;
-    for (std::size_t k = std::size_t(rank_) - 1; k-- > 0;) {
-      if (k == 0) {
-        outer[0] = b_.CreateTrunc(rest, unit_.i32);
-        break;
-      }
-      outer[k] = b_.CreateTrunc(b_.CreateURem(rest, dims_[k]), unit_.i32);
-      rest = b_.CreateUDiv(rest, dims_[k]);
-    }
+    Tids outer = rank_ > 2 ? indices(group, b_.CreateTrunc(group, unit_.i32), rank_ - 1)
+                           : Tids{b_.CreateTrunc(group, unit_.i32)};
+    outer.truncate(std::size_t(rank_) - 1);
+    outer.push_back(b_.CreateTrunc(own, unit_.i32));
     llvm::SmallVector<Part, 4> tids;
     for (llvm::Value* tid : outer) tids.push_back(Part{tid});
     run_body(Part{linear}, tids, nullptr);
@@ -370,32 +363,66 @@ class GpuFrame {
 
   using Tids = llvm::SmallVector<llvm::Value*, 4>;
 
-  Tids divide(llvm::Value* linear) {
-    Tids tids(std::size_t(rank_), nullptr);
-    for (std::size_t k = std::size_t(rank_) - 1; k > 0; --k) {
-      tids[k] = b_.CreateTrunc(b_.CreateURem(linear, dims_[k]), unit_.i32);
-      linear = b_.CreateUDiv(linear, dims_[k]);
+  /// A number of this launch's for dividing by an extent.
+  llvm::Value* divisor(llvm::Type* type, std::size_t base, std::size_t k) {
+    return b_.CreateAlignedLoad(type, trailer(base + k * sizeof(GpuDivisor)),
+                                llvm::Align(type->getIntegerBitWidth() / 8));
+  }
+
+  /// The indices along the first dimensions of what stands at a place in them, by multiplications that the launch has prepared.
+  /// Divisions of 64 bits are a hundred instructions each, and a tenth of the assembler's time for products of tiles.
+  Tids divide(llvm::Value* rest, int rank) {
+    Tids tids(std::size_t(rank), nullptr);
+    for (std::size_t k = std::size_t(rank) - 1; k > 0; --k) {
+      llvm::Type* wide = llvm::Type::getInt128Ty(unit_.context);
+      llvm::Value* factor = divisor(unit_.i64, offsetof(GpuTrailer, large_divisors), k);
+      llvm::Value* product = b_.CreateMul(b_.CreateZExt(b_.CreateShl(rest, 1), wide), b_.CreateZExt(factor, wide));
+      llvm::Value* zeros =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b_.CreateSub(dims_[k], b_.getInt64(1)), b_.getFalse());
+      llvm::Value* quotient =
+          b_.CreateLShr(b_.CreateTrunc(b_.CreateLShr(product, 64), unit_.i64), b_.CreateSub(b_.getInt64(64), zeros));
+      tids[k] = b_.CreateTrunc(b_.CreateSub(rest, b_.CreateMul(quotient, dims_[k])), unit_.i32);
+      rest = quotient;
     }
-    tids[0] = b_.CreateTrunc(linear, unit_.i32);
+    tids[0] = b_.CreateTrunc(rest, unit_.i32);
     return tids;
   }
 
-  /// The same by multiplications, which the launch has prepared.
-  Tids divide_small(llvm::Value* rest) {
-    Tids tids(std::size_t(rank_), nullptr);
-    for (std::size_t k = std::size_t(rank_) - 1; k > 0; --k) {
-      auto number = [&](std::size_t offset) {
-        const std::size_t at = offsetof(GpuTrailer, divisors) + k * sizeof(GpuDivisor) + offset;
-        return b_.CreateAlignedLoad(unit_.i32, trailer(at), llvm::Align(4));
-      };
+  /// The same in launches of fewer than 2^31 threads.
+  Tids divide_small(llvm::Value* rest, int rank) {
+    Tids tids(std::size_t(rank), nullptr);
+    for (std::size_t k = std::size_t(rank) - 1; k > 0; --k) {
+      const std::size_t base = offsetof(GpuTrailer, divisors);
       auto wide = [&](llvm::Value* v) { return b_.CreateZExt(v, unit_.i64); };
-      llvm::Value* product = b_.CreateMul(wide(rest), wide(number(offsetof(GpuDivisor, factor))));
+      llvm::Value* product = b_.CreateMul(wide(rest), wide(divisor(unit_.i32, base + offsetof(GpuDivisor, factor), k)));
       llvm::Value* high = b_.CreateTrunc(b_.CreateLShr(product, 32), unit_.i32);
-      llvm::Value* quotient = b_.CreateLShr(b_.CreateAdd(high, rest), number(offsetof(GpuDivisor, shift)));
+      llvm::Value* quotient =
+          b_.CreateLShr(b_.CreateAdd(high, rest), divisor(unit_.i32, base + offsetof(GpuDivisor, shift), k));
       tids[k] = b_.CreateSub(rest, b_.CreateMul(quotient, b_.CreateTrunc(dims_[k], unit_.i32)));
       rest = quotient;
     }
     tids[0] = rest;
+    return tids;
+  }
+
+  /// Indices along the first dimensions; `low`: the place's lower half.
+  Tids indices(llvm::Value* place, llvm::Value* low, int rank) {
+    llvm::BasicBlock *small = block("small"), *large = block("large"), *known = block("known");
+    b_.CreateCondBr(b_.CreateICmpSLE(count_, b_.getInt64(INT32_MAX)), small, large);
+    b_.SetInsertPoint(large);
+    Tids slowly = divide(place, rank);
+    b_.CreateBr(known);
+    b_.SetInsertPoint(small);
+    Tids quickly = divide_small(low, rank);
+    b_.CreateBr(known);
+    b_.SetInsertPoint(known);
+    Tids tids;
+    for (std::size_t k = 0; k < slowly.size(); ++k) {
+      llvm::PHINode* tid = b_.CreatePHI(unit_.i32, 2);
+      tid->addIncoming(slowly[k], large);
+      tid->addIncoming(quickly[k], small);
+      tids.push_back(tid);
+    }
     return tids;
   }
 
@@ -405,22 +432,8 @@ class GpuFrame {
       low = b_.CreateTrunc(linear, unit_.i32);
     }
     if (rank_ == 1) return run_body(Part{linear}, {Part{low}}, nullptr);
-    llvm::BasicBlock *small = block("small"), *large = block("large"), *known = block("known");
-    b_.CreateCondBr(b_.CreateICmpSLE(count_, b_.getInt64(INT32_MAX)), small, large);
-    b_.SetInsertPoint(large);
-    Tids slowly = divide(linear);
-    b_.CreateBr(known);
-    b_.SetInsertPoint(small);
-    Tids quickly = divide_small(low);
-    b_.CreateBr(known);
-    b_.SetInsertPoint(known);
     llvm::SmallVector<Part, 4> tids;
-    for (std::size_t k = 0; k < slowly.size(); ++k) {
-      llvm::PHINode* tid = b_.CreatePHI(unit_.i32, 2);
-      tid->addIncoming(slowly[k], large);
-      tid->addIncoming(quickly[k], small);
-      tids.push_back(Part{tid});
-    }
+    for (llvm::Value* tid : indices(linear, low, rank_)) tids.push_back(Part{tid});
     run_body(Part{linear}, tids, nullptr);
   }
 

@@ -241,6 +241,38 @@ TEST(NvptxPlan, DivisionByPreparedNumbers) {
   }
 }
 
+TEST(NvptxPlan, DivisionOfLargeNumbersByPreparedOnes) {
+  constexpr std::uint64_t kMost = INT64_MAX;
+  for (std::uint64_t by :
+       {1ull, 2ull, 3ull, 7ull, 10ull, 256ull, 641ull, 65537ull, 0x7fffffffull, 0x80000000ull, 0x80000001ull,
+        0x123456789ull, 0x4000000000000000ull, 0x4000000000000001ull, 0x7fffffffffffffffull}) {
+    const GpuLargeDivisor divide(by);
+    std::uint64_t x = 1;
+    for (int k = 0; k < 20000; ++k, x = x * 6364136223846793005u + 1442695040888963407u) {
+      const std::uint64_t at = (x & kMost) >> (k % 63);
+      ASSERT_EQ(divide(at, by), at / by) << by << ' ' << at;
+    }
+    for (std::uint64_t near = by; near <= kMost - 1; near += std::max(by, kMost / 64))
+      for (std::uint64_t at : {near - 1, near, near + 1}) ASSERT_EQ(divide(at, by), at / by) << by << ' ' << at;
+    ASSERT_EQ(divide(kMost, by), kMost / by) << by;
+  }
+}
+
+TEST(NvptxPlan, IndicesOfHugeLaunchesTakeNoDivision) {
+  const std::string code = ptx(R"(kernel @k(%x: array<f32,3>) form(no_overlap, rank 3) {
+  %i = tid 0
+  %j = tid 1
+  %k = tid 2
+  store %x[%i, %j, %k], 1.0f32
+  return
+}
+)")
+                               .bytes;
+  EXPECT_EQ(count(code, "div."), 0);
+  EXPECT_EQ(count(code, "rem."), 0);
+  EXPECT_EQ(count(code, "mul.hi.u64"), 2);
+}
+
 TEST(NvptxPlan, SeveralDimensionsAndLongStreamsTakeSeveralSteps) {
   EXPECT_EQ(ptx(stream_kernel("f32", "no_overlap, rank 1")).steps, 1);
   EXPECT_EQ(ptx(stream_kernel("f32", "no_overlap, rank 2")).steps, 4);

@@ -282,6 +282,7 @@ class Decoder {
       i.from_offset = i.offset;
       i.offset = 0;
       memory(i, operands.at(0));
+      if (has_part(name, "ca")) i.bytes = std::uint16_t(std::stoul(operands.at(2)));
       if (operands.size() > 3) i.c = operand(operands[3]);
     } else if (op == "ldmatrix") {
       i.list = vector(operands.at(0));

@@ -19,9 +19,11 @@ unsigned char* global_place(PtxThread& t, const PtxInstruction& i, Word address,
   return reinterpret_cast<unsigned char*>(address);
 }
 
+void start_copy(PtxThread& t, const PtxInstruction& i);
+
 /// Whether a store leaves the bits that are there.
 bool leaves_bits(const PtxThread& t, const PtxInstruction& i, const unsigned char* at) {
-  if (i.count == 1 && i.bytes > sizeof(Word)) return false;  // a copy
+  if (i.act == &start_copy) return false;  // what it brings is not known
   if (i.count == 1) return std::memcmp(at, &t.r[i.b], i.bytes) == 0;
   const std::vector<std::int32_t>& list = t.frames[t.depth]->function->lists[std::size_t(i.list)];
   for (std::size_t k = 0; k < i.count; ++k)
@@ -199,16 +201,16 @@ Word atomic_result(const PtxThread& t, const PtxInstruction& i, Word old, Word v
 
 namespace {
 
-constexpr std::size_t kCopied = 16;  // bytes
+constexpr std::size_t kCopied = 16;  // bytes of copies past the first cache
 
 /// Noted when it begins and when it is done: in between nobody may touch what it writes.
 void start_copy(PtxThread& t, const PtxInstruction& i) {
-  PtxThread::Copy copy{&i, cut(t.r[i.a] + Word(i.offset), 32), t.r[i.b] + Word(i.from_offset), kCopied, t.copy_group};
+  PtxThread::Copy copy{&i, cut(t.r[i.a] + Word(i.offset), 32), t.r[i.b] + Word(i.from_offset), i.bytes, t.copy_group};
   if (i.c >= 0) copy.bytes = std::size_t(cut(t.r[i.c], 32));
-  if (copy.bytes > kCopied) ptx_fail(t, i, "more bytes than a copy has");
-  if (copy.from % kCopied) ptx_fail(t, i, "misaligned");
+  if (copy.bytes > i.bytes) ptx_fail(t, i, "more bytes than a copy has");
+  if (copy.from % i.bytes) ptx_fail(t, i, "misaligned");
   if (copy.bytes) global_place(t, i, copy.from, 1), global_place(t, i, copy.from + copy.bytes - 1, 1);
-  shared_place(t, i, copy.to, kCopied, Access::write);
+  shared_place(t, i, copy.to, i.bytes, Access::write);
   t.copies.push_back(copy);
 }
 
@@ -216,8 +218,8 @@ void start_copy(PtxThread& t, const PtxInstruction& i) {
 void finish_copies(PtxThread& t, std::size_t end) {
   std::erase_if(t.copies, [&](const PtxThread::Copy& copy) {
     if (copy.group >= end) return false;
-    unsigned char* to = shared_place(t, *copy.instruction, copy.to, kCopied, Access::write);
-    std::memset(to, 0, kCopied);
+    unsigned char* to = shared_place(t, *copy.instruction, copy.to, copy.instruction->bytes, Access::write);
+    std::memset(to, 0, copy.instruction->bytes);
     std::memcpy(to, reinterpret_cast<const void*>(copy.from), copy.bytes);
     t.unseen = true;
     return true;
@@ -240,8 +242,8 @@ PtxAction find_copy(const PtxName& name, PtxInstruction& i) {
   if (name[2] == "wait_all") return wait_for_copies;
   if (name[2] == "commit_group") return commit_copies;
   if (name[2] == "wait_group") return wait_for_groups;
-  if (name[2] != "cg" || !has_part(name, "global")) return nullptr;
-  i.bytes = kCopied;
+  if ((name[2] != "cg" && name[2] != "ca") || !has_part(name, "global")) return nullptr;
+  i.bytes = kCopied;  // of others the operands tell
   i.space = PtxSpace::shared;
   i.strong = false;
   return start_copy;

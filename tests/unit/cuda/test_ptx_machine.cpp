@@ -255,6 +255,14 @@ TEST(PtxMachine, CopiesAreThereWhenTheyWereWaitedFor) {
       "ld.shared.u64 %rd4, [s];\nld.shared.u64 %rd5, [s+8];\nadd.u64 %rd4, %rd4, %rd5;\nst.global.u64 [%m], %rd4;";
   PtxModule(kernel(part, shared)).run("k", launch_of(1));
   EXPECT_EQ(memory[0], 129u) << "zeros behind what is there";
+  const std::string small =
+      "mov.u64 %rd2, s;\nst.shared.u64 [s], 7;\nst.shared.u64 [s+8], 7;\n"
+      "cp.async.ca.shared.global [%rd2], [%m+1028], 4, 0;\ncp.async.ca.shared.global [%rd2+8], [%m+1032], 8;\n"
+      "cp.async.wait_all;\nld.shared.u64 %rd4, [s];\nld.shared.u64 %rd5, [s+8];\nshl.b64 %rd4, %rd4, 8;\n"
+      "add.u64 %rd4, %rd4, %rd5;\nst.global.u64 [%m], %rd4;";
+  PtxModule(kernel(small, shared)).run("k", launch_of(1));
+  EXPECT_EQ(memory[0], 130u) << "copies of 4 and 8 bytes";
+  EXPECT_NE(error_of(kernel("mov.u64 %rd2, s;\ncp.async.ca.shared.global [%rd2], [%m+1026], 4;", shared), 1), "");
 }
 
 TEST(PtxMachine, CopiesAreWaitedForByGroups) {
