@@ -44,6 +44,23 @@ TEST(Inline, LargeCalleesOnlyWhenCalledOnce) {
   EXPECT_FALSE(passes::inline_calls(*module));
 }
 
+TEST(Inline, WhatDrawsForNobodyMayBeLarger) {
+  std::string callee =
+      "func @draw(%n: array<i32,1>, %y: array<f32,1>, %v: f32) -> (f32) {\n"
+      "%d = atomic add %n[0i32], 1i32\nstore %y[%d], %v\n" +
+      body_of(60);
+  std::string head = "kernel @k(%n: array<i32,1>, %y: array<f32,1>, %a: f32) {\n";
+  std::string calls = "%1 = call @draw(%n, %y, %a)\n%2 = call @draw(%n, %y, %a)\n";
+  passes::InlineLimits draws;
+  draws.draws = true;
+  EXPECT_FALSE(passes::inline_calls(*parse_ir(callee + head + calls + "return\n}\n")));
+  EXPECT_TRUE(passes::inline_calls(*parse_ir(callee + head + calls + "return\n}\n"), draws));
+  auto module = parse_ir(callee + head + calls + "store %y[0i32], %2\nreturn\n}\n");
+  EXPECT_TRUE(passes::inline_calls(*module, draws));
+  EXPECT_EQ(analysis::count_ops(*module->functions.back()->body),
+            64u);  // the first call; somebody wants what the second gives
+}
+
 TEST(Inline, ATreeOfDoubledCallsStaysSmall) {
   std::string text = "func @f0(%v: f32) -> (f32) {\n%1 = mul %v, %v\n%2 = add %1, %v\nreturn %2\n}\n";
   for (int level = 1; level <= 20; ++level) {
