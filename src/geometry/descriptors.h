@@ -146,9 +146,11 @@ enum TextureFlags : std::uint32_t {
   kBordered = 128,    // along some axis there is nothing beyond the edges
   kPlain = 256,       // linear, clamped, with one level
   kHalf = 512,        // gradients of texels are float16
+  kBytes = 1024,      // on a CPU texels are bytes that stand for 0…1, else float32
+  kNear = 2048,       // as kPlain, but the nearest texel
 };
 
-/// One level of a texture. On a CPU texels are float32, channels next to each other; on a GPU they are fetched.
+/// One level of a texture. On a CPU texels are float32 or bytes, channels next to each other; on a GPU they are fetched.
 struct TextureLevel {
   std::uint64_t texels;  // their address; on a GPU a texture object that gives single ones
   std::int32_t extent[3];

@@ -247,7 +247,7 @@ void Executor::memory(const ir::Op& op) {
       desc.data = reinterpret_cast<void*>(std::uintptr_t(bits(op.operand(0))));
       for (std::size_t k = 1; k < op.operands.size(); ++k) desc.shape[k - 1] = integer(op.operand(k));
       set_contiguous(desc, op.result()->type);
-      if (op.imm == ir::kFixedRuns) desc.strides[0] = ir::element_distance(op);
+      if (op.imm == ir::kFixedRuns || op.imm == ir::kFixedBytes) desc.strides[0] = ir::element_distance(op);
       std::memcpy(at(op.result()), &desc, sizeof desc);
       return;
     }

@@ -78,6 +78,8 @@ Error infer_from_ptr(const Op& op, const Types& results) {
     if (operand_type(op, i) != types::i64()) return fail_operand(op, i, "i64");
   if (op.imm == kFixedRuns && (results[0]->rank() != 1 || !results[0]->element()->is_vec()))
     return fail(op, "runs are arrays of rank 1 of vectors, not " + short_text(results[0]));
+  if (op.imm == kFixedBytes && (results[0]->rank() != 1 || !results[0]->element()->is_scalar()))
+    return fail(op, "numbers that begin at each byte are arrays of rank 1, not " + short_text(results[0]));
   return {};
 }
 

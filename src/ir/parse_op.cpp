@@ -393,9 +393,9 @@ void TextParser::opcode(OpText& op) {
     expect_word("fixed");
     op.probe.imm = kFixed;
     if (accept(',')) {
-      const bool runs = token_.text == "runs";
-      expect_word(runs ? "runs" : "loose");
-      op.probe.imm = runs ? kFixedRuns : kFixedLoose;
+      const bool runs = token_.text == "runs", bytes = token_.text == "bytes";
+      expect_word(runs ? "runs" : bytes ? "bytes" : "loose");
+      op.probe.imm = runs ? kFixedRuns : bytes ? kFixedBytes : kFixedLoose;
     }
     expect(')');
   }

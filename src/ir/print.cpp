@@ -276,7 +276,10 @@ void Printer::op(const Op& o, int indent) {
   if (is_tame(o)) out_ += "(tame)";
   if (is_rounded(o)) out_ += "(rounded)";
   if (o.code == OpCode::from_ptr && o.imm)
-    out_ += o.imm == kFixedLoose ? "(fixed, loose)" : o.imm == kFixedRuns ? "(fixed, runs)" : "(fixed)";
+    out_ += o.imm == kFixedLoose   ? "(fixed, loose)"
+            : o.imm == kFixedRuns  ? "(fixed, runs)"
+            : o.imm == kFixedBytes ? "(fixed, bytes)"
+                                   : "(fixed)";
   if (o.code == OpCode::handle && HandleUse::is_valid(o.imm)) {
     const HandleUse use(o.imm);
     out_ += '(';

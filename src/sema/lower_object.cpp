@@ -53,10 +53,11 @@ Entity FunctionLowering::checked_object(ir::Value* id, HandleKind kind, const No
 
 Entity FunctionLowering::special_fixed(const std::vector<Argument>& args, const Node& at_node) {
   const bool more = args.size() == 3 && args[2].entity.kind == Entity::Kind::string;
-  const bool runs = more && args[2].entity.symbol->constant.text == "runs";
+  const std::string_view form = more ? std::string_view(args[2].entity.symbol->constant.text) : "";
   if ((args.size() != 2 && !more) || args[1].entity.kind != Entity::Kind::type ||
       args[1].entity.symbol->pattern.kind != builtins::Pattern::Kind::exact)
-    return fail(DiagCode::bad_call, at_node, "_fixed() takes an address, a dtype and perhaps \"loose\" or \"runs\"");
+    return fail(DiagCode::bad_call, at_node,
+                "_fixed() takes an address, a dtype and perhaps \"loose\", \"runs\" or \"bytes\"");
   ir::Value* address = value_of(args[0].entity, *args[0].expr);
   if (!address) return Entity::failed();
   if (address->type != types::u64())
@@ -64,7 +65,7 @@ Entity FunctionLowering::special_fixed(const std::vector<Argument>& args, const 
   ir::Value* operands[] = {address, function_.constant(types::i64(), std::uint64_t(kFixedExtent))};
   const Type* type = types::array(args[1].entity.symbol->pattern.type, 1);
   ir::Op* op = at(at_node).op_typed(OpCode::from_ptr, operands, std::span(&type, 1));
-  op->imm = runs ? ir::kFixedRuns : more ? ir::kFixedLoose : ir::kFixed;
+  op->imm = form == "runs" ? ir::kFixedRuns : form == "bytes" ? ir::kFixedBytes : more ? ir::kFixedLoose : ir::kFixed;
   return Entity::of(op->result());
 }
 

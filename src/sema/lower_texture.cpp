@@ -29,9 +29,10 @@ Argument argument(Entity entity, const Expr* expr) { return {{}, std::move(entit
 }  // namespace
 
 bool FunctionLowering::is_texture_form(std::string_view name) {
-  for (std::string_view form : {"texture_sample", "_texel", "_texel_corners", "_texel_slice", "_texel_rows",
-                                "_texel_pairs", "_texel_add", "_texture_part", "_texture_slope", "_texture_sum",
-                                "_texture_read", "_gradient_of_texels", "_half_gradient_of_texels"})
+  for (std::string_view form :
+       {"texture_sample", "_texel", "_texel_corners", "_texel_slice", "_texel_rows", "_texel_pairs", "_texel_row",
+        "_byte_texel", "_texel_add", "_texture_part", "_texture_slope", "_texture_sum", "_texture_read",
+        "_gradient_of_texels", "_half_gradient_of_texels"})
     if (name == form) return true;
   return false;
 }
@@ -62,6 +63,8 @@ Entity FunctionLowering::special_texture(std::string_view name, std::vector<Argu
                                  : name == "_texel_slice"   ? "_slice_"
                                  : name == "_texel_rows"    ? "_rows_"
                                  : name == "_texel_pairs"   ? "_pairs_"
+                                 : name == "_texel_row"     ? "_row_"
+                                 : name == "_byte_texel"    ? "_byte_"
                                  : name == "_texel_add"     ? "_add_"
                                  : name == "_texture_slope" ? "_slope_"
                                                             : "_part_";

@@ -54,6 +54,8 @@ _CLAMPED = 64
 _BORDERED = 128
 _PLAIN = 256
 _HALF_TEXELS = 512
+_BYTE_TEXELS = 1024
+_NEAR = 2048
 
 _WRAP = 0
 _CLAMP = 1
@@ -257,6 +259,23 @@ def _rows_number(texels: uint64, channels: uint32, a: uint32, b: uint32, c: uint
         where(end, s[1], s[0]),
         s[1],
     )
+
+
+# The same in one row: of a texture of one dimension.
+def _row_number(texels: uint64, channels: uint32, x0: uint32, x1: uint32, width: uint32, like: float):
+    if channels != uint32(1) or width == uint32(1):
+        return _texel_number(texels, channels, x0, like), _texel_number(texels, channels, x1, like)
+    x = min(x0, width - uint32(2))
+    p = _fixed(texels, vec2, "runs")[x]
+    return where(x0 != x, p[1], p[0]), p[1]
+
+
+def _row_pair(texels: uint64, channels: uint32, x0: uint32, x1: uint32, width: uint32, like: vec2):
+    return _texel_pair(texels, channels, x0, like), _texel_pair(texels, channels, x1, like)
+
+
+def _row_four(texels: uint64, channels: uint32, x0: uint32, x1: uint32, width: uint32, like: vec4):
+    return _texel_four(texels, channels, x0, like), _texel_four(texels, channels, x1, like)
 
 
 # The same in two rows of an image, where rows of places often read rows of texels: all pairs of a row overlap each other.

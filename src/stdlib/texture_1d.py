@@ -10,6 +10,8 @@ def _texture_corners1(texture: uint64, level: uint64, x0: uint32, x1: uint32, li
         )
     texels = _fixed(level, uint64)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    if _texture_flag(texture, _BYTE_TEXELS):
+        return _byte_single(texels, channels, x0, like), _byte_single(texels, channels, x1, like)
     return _texel(texels, channels, x0, like), _texel(texels, channels, x1, like)
 
 
@@ -19,11 +21,30 @@ def _texture_corners1_gradient(texture, level, x0, x1, like, adj_a, adj_b):
         _texture_spread1(texture, level, int(x1), adj_b)
 
 
+# The same where the second one is the next or, at the end, the first again.
+def _texture_plain_corners1(texture: uint64, level: uint64, x0: uint32, x1: uint32, like):
+    if _on_gpu():
+        a, b = _texture_corners1(texture, level, x0, x1, like)
+        return a, b
+    texels = _fixed(level, uint64)[0]
+    channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
+    return _texel_row(texels, channels, x0, x1, _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0], like)
+
+
+def _texture_plain_corners1_gradient(texture, level, x0, x1, like, adj_a, adj_b):
+    if _fixed(texture + uint64(_TEXTURE_GRADIENT), uint64)[0] != uint64(0):
+        _texture_spread1(texture, level, int(x0), adj_a)
+        _texture_spread1(texture, level, int(x1), adj_b)
+
+
 def _texture_single1(texture: uint64, level: uint64, x: uint32, like):
     if _on_gpu():
         return _texture_fetched1(texture, level, x, like)
+    texels = _fixed(level, uint64)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
-    return _texel(_fixed(level, uint64)[0], channels, x, like)
+    if _texture_flag(texture, _BYTE_TEXELS):
+        return _byte_single(texels, channels, x, like)
+    return _texel(texels, channels, x, like)
 
 
 def _texture_single1_gradient(texture, level, x, like, adj):
@@ -95,8 +116,15 @@ def _texture_exact1(texture: uint64, u: float, lod: float, like):
 def _texture_plain1(texture: uint64, u: float, like):
     level = texture + uint64(_TEXTURE_FIRST)
     x0, x1, part_x = _texture_between(level, u, 0)
-    a, b = _texture_corners1(texture, level, x0, x1, like)
+    a, b = _texture_plain_corners1(texture, level, x0, x1, like)
     return _texture_blend1(a, b, part_x)
+
+
+# The same for those that give the nearest texel.
+def _texture_near1(texture: uint64, u: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x = _texture_nearest(level, u, 0)
+    return _texture_single1(texture, level, x, like)
 
 
 # By a GPU's texture unit. Its slopes are those of the code above.
@@ -158,7 +186,11 @@ def _texture_sample1(texture_id: uint64, u: float, lod: float, like):
             return _texture_still1(texture, u, lod, like)
         return _texture_quick1(texture, u, lod, like)
     if _texture_flag(texture, _PLAIN):
+        if _texture_flag(texture, _BYTE_TEXELS):
+            return _texture_bytes1(texture, u, like)
         return _texture_plain1(texture, u, like)
+    if _texture_flag(texture, _NEAR):
+        return _texture_near1(texture, u, like)
     return _texture_exact1(texture, u, lod, like)
 
 
@@ -167,5 +199,10 @@ def _texture_sample_exact1(texture_id: uint64, u: float, lod: float, like):
     if not _texture_lives(texture):
         return type(like)()
     if _texture_flag(texture, _PLAIN):
+        if not _on_gpu():
+            if _texture_flag(texture, _BYTE_TEXELS):
+                return _texture_bytes1(texture, u, like)
         return _texture_plain1(texture, u, like)
+    if _texture_flag(texture, _NEAR):
+        return _texture_near1(texture, u, like)
     return _texture_exact1(texture, u, lod, like)

@@ -15,6 +15,13 @@ def _texture_corners2(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0
     width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
     row0 = y0 * width
     row1 = y1 * width
+    if _texture_flag(texture, _BYTE_TEXELS):
+        return (
+            _byte_single(texels, channels, row0 + x0, like),
+            _byte_single(texels, channels, row0 + x1, like),
+            _byte_single(texels, channels, row1 + x0, like),
+            _byte_single(texels, channels, row1 + x1, like),
+        )
     return _texel_corners(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
 
 
@@ -48,9 +55,12 @@ def _texture_plain_corners2_gradient(texture, level, x0, x1, y0, y1, like, adj_a
 def _texture_single2(texture: uint64, level: uint64, x: uint32, y: uint32, like):
     if _on_gpu():
         return _texture_fetched2(texture, level, x, y, like)
-    width = _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0]
+    texels = _fixed(level, uint64)[0]
+    at = y * _fixed(level + uint64(_LEVEL_EXTENT), uint32)[0] + x
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
-    return _texel(_fixed(level, uint64)[0], channels, y * width + x, like)
+    if _texture_flag(texture, _BYTE_TEXELS):
+        return _byte_single(texels, channels, at, like)
+    return _texel(texels, channels, at, like)
 
 
 def _texture_single2_gradient(texture, level, x, y, like, adj):
@@ -144,6 +154,14 @@ def _texture_plain2(texture: uint64, u: float, v: float, like):
     return _texture_blend2(a, b, c, d, part_x, part_y)
 
 
+# The same for those that give the nearest texel.
+def _texture_near2(texture: uint64, u: float, v: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x = _texture_nearest(level, u, 0)
+    y = _texture_nearest(level, v, 1)
+    return _texture_single2(texture, level, x, y, like)
+
+
 # By a GPU's texture unit. Its slopes are those of the code above.
 def _texture_quick2(texture: uint64, u: float, v: float, lod: float, like):
     object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
@@ -228,7 +246,11 @@ def _texture_sample2(texture_id: uint64, u: float, v: float, lod: float, like):
             return _texture_still2(texture, u, v, lod, like)
         return _texture_quick2(texture, u, v, lod, like)
     if _texture_flag(texture, _PLAIN):
+        if _texture_flag(texture, _BYTE_TEXELS):
+            return _texture_bytes2(texture, u, v, like)
         return _texture_plain2(texture, u, v, like)
+    if _texture_flag(texture, _NEAR):
+        return _texture_near2(texture, u, v, like)
     return _texture_exact2(texture, u, v, lod, like)
 
 
@@ -237,5 +259,10 @@ def _texture_sample_exact2(texture_id: uint64, u: float, v: float, lod: float, l
     if not _texture_lives(texture):
         return type(like)()
     if _texture_flag(texture, _PLAIN):
+        if not _on_gpu():
+            if _texture_flag(texture, _BYTE_TEXELS):
+                return _texture_bytes2(texture, u, v, like)
         return _texture_plain2(texture, u, v, like)
+    if _texture_flag(texture, _NEAR):
+        return _texture_near2(texture, u, v, like)
     return _texture_exact2(texture, u, v, lod, like)

@@ -17,6 +17,13 @@ def _texture_slice3(texture: uint64, level: uint64, x0: uint32, x1: uint32, y0: 
     first = z * extent[1]
     row0 = (first + y0) * width
     row1 = (first + y1) * width
+    if _texture_flag(texture, _BYTE_TEXELS):
+        return (
+            _byte_single(texels, channels, row0 + x0, like),
+            _byte_single(texels, channels, row0 + x1, like),
+            _byte_single(texels, channels, row1 + x0, like),
+            _byte_single(texels, channels, row1 + x1, like),
+        )
     return _texel_slice(texels, channels, row0 + x0, row0 + x1, row1 + x0, row1 + x1, like)
 
 
@@ -71,8 +78,11 @@ def _texture_single3(texture: uint64, level: uint64, x: uint32, y: uint32, z: ui
         return _texture_fetched3(texture, level, x, y, z, like)
     extent = _fixed(level + uint64(_LEVEL_EXTENT), uint32)
     at = (z * extent[1] + y) * extent[0] + x
+    texels = _fixed(level, uint64)[0]
     channels = _fixed(texture + uint64(_TEXTURE_CHANNELS), uint32)[0]
-    return _texel(_fixed(level, uint64)[0], channels, at, like)
+    if _texture_flag(texture, _BYTE_TEXELS):
+        return _byte_single(texels, channels, at, like)
+    return _texel(texels, channels, at, like)
 
 
 def _texture_single3_gradient(texture, level, x, y, z, like, adj):
@@ -195,6 +205,15 @@ def _texture_plain3(texture: uint64, u: float, v: float, w: float, like):
     return _texture_blend3(a, b, c, d, e, f, g, h, part_x, part_y, part_z)
 
 
+# The same for those that give the nearest texel.
+def _texture_near3(texture: uint64, u: float, v: float, w: float, like):
+    level = texture + uint64(_TEXTURE_FIRST)
+    x = _texture_nearest(level, u, 0)
+    y = _texture_nearest(level, v, 1)
+    z = _texture_nearest(level, w, 2)
+    return _texture_single3(texture, level, x, y, z, like)
+
+
 # By a GPU's texture unit. Its slopes are those of the code above.
 def _texture_quick3(texture: uint64, u: float, v: float, w: float, lod: float, like):
     object = _fixed(texture + uint64(_TEXTURE_OBJECT), uint64)[0]
@@ -266,7 +285,11 @@ def _texture_sample3(texture_id: uint64, u: float, v: float, w: float, lod: floa
             return _texture_still3(texture, u, v, w, lod, like)
         return _texture_quick3(texture, u, v, w, lod, like)
     if _texture_flag(texture, _PLAIN):
+        if _texture_flag(texture, _BYTE_TEXELS):
+            return _texture_bytes3(texture, u, v, w, like)
         return _texture_plain3(texture, u, v, w, like)
+    if _texture_flag(texture, _NEAR):
+        return _texture_near3(texture, u, v, w, like)
     return _texture_exact3(texture, u, v, w, lod, like)
 
 
@@ -275,5 +298,10 @@ def _texture_sample_exact3(texture_id: uint64, u: float, v: float, w: float, lod
     if not _texture_lives(texture):
         return type(like)()
     if _texture_flag(texture, _PLAIN):
+        if not _on_gpu():
+            if _texture_flag(texture, _BYTE_TEXELS):
+                return _texture_bytes3(texture, u, v, w, like)
         return _texture_plain3(texture, u, v, w, like)
+    if _texture_flag(texture, _NEAR):
+        return _texture_near3(texture, u, v, w, like)
     return _texture_exact3(texture, u, v, w, lod, like)

@@ -19,6 +19,9 @@ namespace {
 
 const Type* bytes_type() { return types::scalar(ScalarKind::u8); }
 
+/// Kernels read two texels of four bytes at once, wherever the first one lies (src/stdlib/texture_bytes.py).
+constexpr std::int64_t kReadBehind = 8;
+
 /// The bytes of a contiguous array as an array of them.
 Array as_bytes(const Array& array) {
   return Array::wrap(bytes_type(), {std::int64_t(array.bytes())}, {.data = array.data(), .space = array.space()});
@@ -86,9 +89,14 @@ Texture::Texture(const Shape& shape, const Sampling& sampling, cuda::Device* dev
   } else {
     if (options.foreign_array) throw ArgumentError("cuda_array: a texture on the CPU has none");
     for (int level = 0; level < shape.levels; ++level) {
+      const std::int64_t numbers = shape.numbers(level);
+      if (shape.format == ScalarKind::u8) {
+        texels_.push_back(Array::zeros(bytes_type(), {numbers + kReadBehind}));
+        raw_.push_back(Array::wrap(bytes_type(), {numbers}, {.data = texels_.back().data()}));
+        continue;
+      }
       raw_.push_back(level_memory(shape, level));
-      floats_.push_back(shape.format == ScalarKind::f32 ? raw_.back()
-                                                        : Array::zeros(types::f32(), {shape.numbers(level)}));
+      texels_.push_back(shape.format == ScalarKind::f32 ? raw_.back() : Array::zeros(types::f32(), {numbers}));
     }
   }
   describe();
@@ -105,6 +113,7 @@ void Texture::describe() {
   flag(shape_.format == ScalarKind::u32, geometry::kUnsigned);
   flag(true, geometry::kLives);
   flag(shape_.format == ScalarKind::f16, geometry::kHalf);
+  flag(!memory_ && shape_.format == ScalarKind::u8, geometry::kBytes);
   const auto any = [&](Address mode) {
     const auto end = sampling_.address.begin() + shape_.rank;
     return std::find(sampling_.address.begin(), end, mode) != end;
@@ -112,6 +121,7 @@ void Texture::describe() {
   const bool clamped = !any(Address::wrap) && !any(Address::mirror) && !any(Address::border);
   flag(clamped, geometry::kClamped);
   flag(clamped && sampling_.linear && shape_.levels == 1, geometry::kPlain);
+  flag(clamped && !sampling_.linear && shape_.levels == 1, geometry::kNear);
   flag(any(Address::border), geometry::kBordered);
   out.level_count = std::uint32_t(shape_.levels);
   out.channels = std::uint32_t(shape_.channels);
@@ -125,7 +135,7 @@ void Texture::describe() {
   for (int n = 0; n < shape_.levels; ++n) {
     TextureLevel level{};
     const auto extent = shape_.extent_of(n);
-    level.texels = memory_ ? memory_->texels(n) : reinterpret_cast<std::uint64_t>(floats_[std::size_t(n)].data());
+    level.texels = memory_ ? memory_->texels(n) : reinterpret_cast<std::uint64_t>(texels_[std::size_t(n)].data());
     for (std::size_t k = 0; k < 3; ++k) {
       level.extent[k] = std::int32_t(extent[k]);
       level.scale[k] = sampling_.normalized ? float(extent[k]) : float(double(extent[k]) / double(shape_.extent[k]));
@@ -156,8 +166,9 @@ void Texture::put(int level, const Array& texels) {
   if (memory_) return memory_->upload(level, texels);
   const Array& raw = raw_[std::size_t(level)];
   as_bytes(raw).assign(as_bytes(texels));
-  if (shape_.format != ScalarKind::f32)
-    to_floats(shape_.format, raw.data(), static_cast<float*>(floats_[std::size_t(level)].data()), raw.size());
+  Array& texels_read = texels_[std::size_t(level)];
+  if (texels_read.data() != raw.data())
+    to_floats(shape_.format, raw.data(), static_cast<float*>(texels_read.data()), raw.size());
 }
 
 void Texture::set_texels(const Array& texels) {
@@ -217,7 +228,7 @@ std::shared_ptr<Texture> Texture::duplicate() const {
       made->memory_->copy_level(level, *memory_);
     } else {
       made->raw_[std::size_t(level)].assign(raw_[std::size_t(level)]);
-      made->floats_[std::size_t(level)].assign(floats_[std::size_t(level)]);
+      made->texels_[std::size_t(level)].assign(texels_[std::size_t(level)]);
     }
   }
   return made;

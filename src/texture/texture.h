@@ -1,4 +1,4 @@
-// Textures: texels that kernels sample, reached by an id. On a CPU they are float32 in plain memory, on a GPU they lie in
+// Textures: texels that kernels sample, reached by an id. On a CPU they are float32 or bytes in plain memory, on a GPU they lie in
 // arrays of the driver, for its texture unit.
 #pragma once
 #include <memory>
@@ -48,7 +48,7 @@ class Texture final : public geometry::Object {
   Shape shape_;
   Sampling sampling_;
   std::vector<runtime::Array> raw_;     // CPU: texels of each level as they were given
-  std::vector<runtime::Array> floats_;  // CPU: as kernels read them; of float32 the same
+  std::vector<runtime::Array> texels_;  // CPU: as kernels read them, the same memory for float32 and uint8
   std::shared_ptr<cuda::TextureMemory> memory_;
   runtime::Array levels_;  // TextureLevel, on the device
   mutable std::mutex source_mutex_;

@@ -333,7 +333,7 @@ def test_hardware_weights(device: str) -> None:
                 np.testing.assert_allclose(sampled(tex, places, lod=0.5, kernel=kernel), want, atol=4.0 * (ndim + 1) / 256 + 1e-5)
 
 
-LIBRARY_WORDS = ["_texel", "_texel_corners", "_texel_slice", "_texel_rows", "_texel_pairs", "_texel_add", "_texture_part", "_texture_slope"]
+LIBRARY_WORDS = ["_texel", "_texel_corners", "_texel_slice", "_texel_rows", "_texel_pairs", "_texel_row", "_byte_texel", "_texel_add", "_texture_part", "_texture_slope"]
 LIBRARY_WORDS += ["_texture_sum", "_texture_read", "_gradient_of_texels", "_half_gradient_of_texels"]
 
 

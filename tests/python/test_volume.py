@@ -386,7 +386,7 @@ def test_bad_arguments() -> None:
         wp.Volume.allocate_by_tiles(tiles, 1.0, bg_value=wp.vec2(1.0, 2.0))
     with pytest.raises(RuntimeError, match="finite"):
         wp.Volume.allocate_by_tiles(wp.array([[np.nan, 0, 0]], dtype=wp.vec3), 1.0)
-    with pytest.raises(RuntimeError, match="uint8"):
+    with pytest.raises(RuntimeError, match="uint8 or uint32 .*, not an array of float32$"):
         wp.Volume(wp.zeros(1000, dtype=float))
     with pytest.raises(RuntimeError, match="codecs"):
         made(wp.float32)[0].save_to_nvdb("never.nvdb", "lzma")

@@ -23,10 +23,11 @@ std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
   return leaf.kind == PartKind::pointer ? 8 : unit.memory_type(leaf.scalar)->getScalarSizeInBits() / 8;
 }
 
-/// The alignment of a place in an element, as far as that of elements tells; 0: not at all.
-std::uint32_t part_align(const Address& at, std::uint32_t offset) {
-  const std::uint32_t place = at.offset + offset;
-  return place ? std::min(at.align, place & (0u - place)) : at.align;
+/// The alignment of a scalar in an element: its own unless elements are known to have more, or none.
+std::uint32_t leaf_align(CodeUnit& unit, const PartInfo& leaf, const Address& at) {
+  if (at.align == 1) return 1;
+  const std::uint32_t place = at.offset + leaf.offset;
+  return std::max(leaf_bytes(unit, leaf), place ? std::min(at.align, place & (0u - place)) : at.align);
 }
 
 /// Neighbours of one type of 32 bits, which can be gathered and scattered as one of 64.
@@ -103,8 +104,8 @@ llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::V
   llvm::Type* type = unit.wide(unit.memory_type(leaf));
   llvm::Value* p = component_pointers(pointers, at.offset + leaf.offset);
   // Inactive lanes read nothing, for their indices may be anything, and come out as zero rather than poison.
-  auto* gather = b.CreateMaskedGather(type, p, llvm::Align(leaf_bytes(unit, leaf)), mask_or_all(),
-                                      llvm::Constant::getNullValue(type));
+  const std::uint32_t align = at.align == 1 ? 1 : leaf_bytes(unit, leaf);
+  auto* gather = b.CreateMaskedGather(type, p, llvm::Align(align), mask_or_all(), llvm::Constant::getNullValue(type));
   mark_scope(gather, at.scope);
   return from_memory(leaf, gather);
 }
@@ -132,10 +133,10 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
   if (apart && (leaves.size() == 1 || pair) && loads_stand_open(source_)) {
     llvm::Type* type = pair ? unit.f64 : unit.memory_type(leaves[0]);
     llvm::Value* all = llvm::PoisonValue::get(unit.wide(type));
+    const std::uint32_t align = at.align == 1 ? 1 : leaf_bytes(unit, leaves[0]);
     for (int lane = 0; lane < W; ++lane) {
       llvm::Value* from = lane_pointer(*this, pointers, lane, at.offset + leaves[0].offset);
-      all = b.CreateInsertElement(all, load_scalar(type, from, leaf_bytes(unit, leaves[0]), at.scope),
-                                  std::uint64_t(lane));
+      all = b.CreateInsertElement(all, load_scalar(type, from, align, at.scope), std::uint64_t(lane));
     }
     mask = active;
     if (!pair) return {from_memory(leaves[0], all)};
@@ -153,7 +154,8 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
       for (std::size_t k = 0; k < leaves.size(); ++k) {
         llvm::Type* type = unit.memory_type(leaves[k]);
         llvm::Value* at_leaf = b.CreateConstGEP1_64(unit.i8, from, at.offset + leaves[k].offset);
-        llvm::Value* value = load_scalar(type, at_leaf, leaf_bytes(unit, leaves[k]), at.scope);
+        const std::uint32_t align = at.align == 1 ? 1 : leaf_bytes(unit, leaves[k]);
+        llvm::Value* value = load_scalar(type, at_leaf, align, at.scope);
         b.CreateStore(value, b.CreateGEP(type, wholes[k], lane));
       }
     });
@@ -336,8 +338,7 @@ Parts Emitter::load_parts(const Type* type, Address& at) {
       load_block(part, at, out[k]);
     } else if (uniform) {
       llvm::Value* p = b.CreateConstGEP1_64(unit.i8, at.pointer, at.offset + part.offset);
-      const std::uint32_t align = std::max(leaf_bytes(unit, part), part_align(at, part.offset));
-      out[k].v = from_memory(part, load_scalar(unit.memory_type(part), p, align, at.scope));
+      out[k].v = from_memory(part, load_scalar(unit.memory_type(part), p, leaf_align(unit, part, at), at.scope));
     } else {
       leaves.push_back(part);
       place.push_back(k);
@@ -348,6 +349,8 @@ Parts Emitter::load_parts(const Type* type, Address& at) {
   auto gather = [&](llvm::Value* pointers) { return load_leaves(leaves, at, pointers); };
   if (at.pointers) {
     values = gather(at.pointers);
+  } else if (at.align == 1) {  // numbers at any byte: lanes read one each
+    values = gather(lane_pointers(at));
   } else if (!at.fast_if) {
     values = load_linear(leaves, at);
   } else {

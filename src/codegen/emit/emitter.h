@@ -210,7 +210,7 @@ struct Address {
   std::uint32_t offset = 0;        // constant part of the path, bytes from the element's start
   llvm::Value* valid = nullptr;    // dynamic path steps in range: i1 or <W x i1>; null: always
   std::int32_t scope = -1;
-  std::uint32_t align = 0;  // that whole elements are known to have, bytes; 0: that of their scalars
+  std::uint32_t align = 0;  // that whole elements are known to have, bytes; 0: that of their scalars; 1: none at all
 };
 
 /// Emits the body of one function, or one of a kernel's bodies.

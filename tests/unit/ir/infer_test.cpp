@@ -103,6 +103,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"%r = from_ptr %ul, %i : array<f32,1>", "operand 1 must be i64, not i32"},
                     Bad{"%r = from_ptr %ul, %l : f32", "the result must be an array"},
                     Bad{"%r = from_ptr(fixed, runs) %ul, %l : array<f32,1>", "runs are arrays of rank 1 of vectors"},
+                    Bad{"%r = from_ptr(fixed, bytes) %ul, %l : array<vec<u8,4>,1>",
+                        "numbers that begin at each byte are arrays of rank 1"},
                     Bad{"%r = local : f32 [1]", "local: the result must be an array"},
                     Bad{"%r = local : array<f32,2> [1]", "array<f32,2> needs 2 extents, not 1"},
                     Bad{"%r = local : array<f32,2> [1000000, 1000000]", "local: is larger than"}));

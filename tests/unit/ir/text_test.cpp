@@ -70,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     EvenMoreOps, LineRoundTrip,
     testing::Values("%r = nonnull %a", "%r = data_ptr %a", "%r = from_ptr %ul, %l, 3i64 : array<%Q,2>",
-                    "%r = from_ptr(fixed, runs) %ul, %l : array<vec<f32,2>,1>", "%r = local : array<f32,2> [16, 4]",
+                    "%r = from_ptr(fixed, runs) %ul, %l : array<vec<f32,2>,1>",
+                    "%r = from_ptr(fixed, bytes) %ul, %l : array<u64,1>", "%r = local : array<f32,2> [16, 4]",
                     "%x, %y = call @two(%f, %i)", "call @none()", "%r = tid 3",
                     "print \"a \\\"b\\\" \\\\ \\n\\t\\x01 \xc3\xa9\", %v, %p", "print \"\"",
                     "printf \"%d %f\\n\", %i, %f", "assert %b, \"no good\"", "check bounds %b, \"a\", %i, %l",

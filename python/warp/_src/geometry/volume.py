@@ -119,7 +119,8 @@ class Volume:
 
     def __init__(self, data: array, copy: bool = True) -> None:
         if not isinstance(data, array) or not data._valid or data.dtype not in (types.uint8, types.uint32):
-            raise RuntimeError(f"a Volume is made from an array of uint8 or uint32 that holds a NanoVDB grid, not {data!r}")
+            given = f"an array of {data.dtype.__name__}" if isinstance(data, array) and data._valid else repr(data)
+            raise RuntimeError(f"a Volume is made from an array of uint8 or uint32 that holds a NanoVDB grid, not {given}")
         if data.ndim != 1 or not data.is_contiguous:
             raise RuntimeError("the array of a Volume must be contiguous and have one dimension")
         memory = _building.reinterpreted(data, types.uint8, data.size * types.type_size_in_bytes(data.dtype))
