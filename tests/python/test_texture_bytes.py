@@ -38,7 +38,7 @@ def test_as_their_quotients(ndim: int, channels: int, executor: str | int) -> No
     for shape in SHAPES[ndim]:
         texels = texels_of(shape, channels, "uint8")
         for filtering in (CLOSEST, LINEAR):
-            for mode in MODES:
+            for mode in MODES if shape == SHAPES[ndim][-1] else [wp.TextureAddressMode.CLAMP]:
                 own, floats = both(texels, filter_mode=filtering, address_mode=mode, device="cpu")
                 for wanted in (1, 2, 4):
                     got = sampled(own, places, wanted, executor=executor)

@@ -14,7 +14,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("file", ["test_texture.py", "test_texture_errors.py", "test_texture_gradients.py", "test_texture_slopes.py"])
+FILES = ["test_texture.py", "test_texture_bytes.py", "test_texture_errors.py", "test_texture_gradients.py", "test_texture_slopes.py"]
+
+
+@pytest.mark.parametrize("file", FILES)
 def test_textures_as_ptx(tmp_path, file: str) -> None:
     out = run_tests(tmp_path, 32, "cuda", file)
     assert " passed" in out and "failed" not in out
