@@ -65,13 +65,14 @@ bool is_lanewise(const syntax::FunctionDef& def, const Options& options) {
 /// The words of Warp, which programs look for.
 std::string annotated_otherwise(const FunctionDecl& decl, std::size_t wanted, std::size_t values,
                                 const std::string& given) {
-  if (wanted == values && wanted != 1) return "";
   std::string type = syntax::to_source(*decl.def->returns);
   if (type.starts_with("wp.")) type.erase(0, 3);
   return ": The function `" + std::string(decl.def->name) + "` has its return type annotated as " +
-         (wanted == 1 ? "`" + type + "`" : "a tuple of " + std::to_string(wanted) + " elements") +
+         (wanted == values || wanted < 2 ? "`" + type + "`" : "a tuple of " + std::to_string(wanted) + " elements") +
          " but the code returns " +
-         (values == 1 && wanted == 1 ? "a value of type `" + given + "`." : std::to_string(values) + " values.");
+         (wanted != values ? std::to_string(values) + " values."
+          : values == 1    ? "a value of type `" + given + "`."
+                           : "a tuple with types `(" + given + ")`.");
 }
 
 }  // namespace

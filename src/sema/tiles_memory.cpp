@@ -130,7 +130,9 @@ Entity Tiles::form_arange(const std::vector<Argument>& args) {
     }
     bounds[k] = element->is_float() ? values[k]->as_float() : double(values[k]->as_int());
     if (e.kind == Entity::Kind::real && element->is_int() && e.symbol->constant.real != bounds[k])
-      return fail(DiagCode::value_out_of_range, node(*order[k]), "the bound does not fit " + element->user_name(),
+      return fail(DiagCode::value_out_of_range, node(*order[k]),
+                  std::string(kBounds[k]) + "=" + f_.describe(e) + " has a fractional part: it does not fit " +
+                      element->user_name(),
                   "a whole number, or a dtype of floats");
     if (e.kind == Entity::Kind::integer) {
       const double exact = double(e.symbol->constant.magnitude) * (e.symbol->constant.negative ? -1 : 1);

@@ -57,7 +57,7 @@ def calls_of_two(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}composite_sizes.py:21:25: error: 'nested' returns int32, tuple(float32, float32), its annotation says int32, tuple[Float, int32] [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def nested(x: float) -> Tuple[int, Tuple[wp.Float, int]]:{{$}}
 # CHECK-NEXT:{{^}}                            ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~{{$}}
-# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns{{$}}
+# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `nested` has its return type annotated as `Tuple[int, Tuple[wp.Float, int]]` but the code returns a tuple with types `(int32, tuple(float32, float32))`.{{$}}
 # CHECK-NEXT:{{^}}composite_sizes.py:38:14: error: Couldn't find a function 'of_two' that takes (vec3f) [no_overload]{{$}}
 # CHECK-NEXT:{{^}}        out[0] = of_two(wp.vec3(1.0)){{$}}
 # CHECK-NEXT:{{^}}                 ^~~~~~~~~~~~~~~~~~~~{{$}}

@@ -81,7 +81,7 @@ def returns(out: wp.array(dtype=float)):
 # CHECK-NEXT:{{^}}returns.py:36:31: error: 'says_nothing' returns float32, its annotation says nothing [result_annotation]{{$}}
 # CHECK-NEXT:{{^}}    def says_nothing(x: float) -> None:{{$}}
 # CHECK-NEXT:{{^}}                                  ^~~~{{$}}
-# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `says_nothing` has its return type annotated as a tuple of 0 elements but the code returns 1 values.{{$}}
+# CHECK-NEXT:{{^}}    note: change the annotation or what the function returns: The function `says_nothing` has its return type annotated as `None` but the code returns 1 values.{{$}}
 # CHECK-NEXT:{{^}}returns.py:42:12: error: Input types must be the same, got ['float32', 'int32'] [type_mismatch]{{$}}
 # CHECK-NEXT:{{^}}        return x + 1{{$}}
 # CHECK-NEXT:{{^}}               ^~~~~{{$}}

@@ -70,8 +70,15 @@ def test_calls_and_results_in_kernels() -> None:
     def says_three(x: int) -> tuple[int, int, int]:
         return x, x
 
+    @wp.func
+    def says_whole(x: int) -> tuple[int, int]:
+        return x, 1.5
+
     def short():
         says_short(1)
+
+    def whole():
+        a, b = says_whole(1)
 
     def three():
         a, b = says_three(1)
@@ -93,6 +100,7 @@ def test_calls_and_results_in_kernels() -> None:
 
     expected = {
         short: "has its return type annotated as `int16` but the code returns a value of type `int8`.",
+        whole: r"annotated as `tuple\[int, int\]` but the code returns a tuple with types `\(int32, float32\)`.",
         three: "has its return type annotated as a tuple of 3 elements but the code returns 2 values",
         unlike: "Can't test equality for objects with different types$",
         two_kinds: r"Input types must be exactly the same, got \['vec2f', 'vec2h'\]",
@@ -140,6 +148,8 @@ def test_vectors_are_no_arrays() -> None:
 def test_values_in_python() -> None:
     with pytest.raises(TypeError, match="^got an unexpected keyword argument 'pos'$"):
         wp.transform(pos=(1.0, 2.0, 3.0))
+    with pytest.raises(TypeError, match="Invalid argument in transformation constructor: expected a scalar value, got object"):
+        wp.transform(object())
     with pytest.raises(TypeError, match="expected row of length 3"):
         wp.mat33(1.0, 2.0, 3.0)
     v = wp.vec3(1.0, 2.0, 3.0)
@@ -161,6 +171,10 @@ def test_map() -> None:
     def two(x: float):
         return x, x
 
+    @wp.func
+    def whole(n: int):
+        return n
+
     a = wp.array(np.arange(3.0), dtype=float)
     with pytest.raises(TypeError, match="The provided function must return a value$"):
         wp.map(nothing, a)
@@ -169,6 +183,10 @@ def test_map() -> None:
         wp.map(two, a, out=wp.zeros(3))
     with pytest.raises(TypeError, match="Number of input arguments"):
         wp.map(wp.sin)
+    with pytest.raises(TypeError, match="Function .*whole does not support the provided argument types float32$"):
+        wp.map(whole, a)
+    with pytest.raises(TypeError, match="Output array 1 dtype int32 does not match expected dtype float32$"):
+        wp.map(two, a, out=[wp.zeros(3), wp.zeros(3, dtype=int)])
 
 
 def test_modes_of_captures() -> None:

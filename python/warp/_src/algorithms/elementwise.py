@@ -150,9 +150,17 @@ def _result_types(function: Any, types: list[_weft.Type]) -> list[_weft.Type]:
     try:
         return _weft.result_types(made, types)
     except RuntimeError as error:
-        if "returns nothing" in str(error):
+        text = str(error)
+        if "returns nothing" in text:
             return []
+        if text.startswith('Error while parsing function "call"') and f"types: [{_listed(types)}]" in text:
+            words = f"Function {_name(function)} does not support the provided argument types {_listed(types)}"
+            raise TypeError(words) from error
         raise
+
+
+def _listed(types: list[_weft.Type]) -> str:
+    return ", ".join(t.name for t in types)
 
 
 def _identity(function: Any) -> tuple:
@@ -200,13 +208,13 @@ def _outputs(out: Any) -> list[Any]:
 
 
 def _check_outputs(outputs: list[Any], shape: tuple[int, ...], types: list[_weft.Type]) -> None:
-    for one, handle in zip(outputs, types):
+    for k, (one, handle) in enumerate(zip(outputs, types)):
+        which = "Output array" if len(types) == 1 else f"Output array {k}"
         if one.shape != shape:
-            raise TypeError(f"Output array shape {one.shape} does not match expected shape {shape}")
-        if _weft.type_of(one).element != handle:
-            raise TypeError(
-                f"Output array dtype {_weft.type_of(one).element.name} does not match expected dtype {handle.name}"
-            )
+            raise TypeError(f"{which} shape {one.shape} does not match expected shape {shape}")
+        given = _weft.type_of(one).element
+        if given != handle:
+            raise TypeError(f"{which} dtype {given.name} does not match expected dtype {handle.name}")
 
 
 def _prepared(func: Any, arguments: list[_Argument], shape: tuple[int, ...], output_kinds: str) -> _Map:

@@ -89,7 +89,9 @@ class Optimizer:
         if not isinstance(slope, array):
             raise TypeError(f"{where} is no array, but {type(slope).__name__}; None leaves the parameter as it is")
         if slope.shape != one.shape:
-            raise ValueError(f"{where}: its shape must match parameter shape {one.shape}, got {slope.shape}")
+            raise ValueError(
+                f"{where}: {self._name()} gradient shape must match parameter shape {one.shape}, got {slope.shape}"
+            )
         if slope._element.scalar != one._element.scalar or slope._element.size != one._element.size:
             raise TypeError(
                 f"{where}: {self._name()} gradient dtype must match parameter dtype {types.type_repr(one.dtype)}, "

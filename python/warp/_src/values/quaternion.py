@@ -113,7 +113,8 @@ class Transformation(Row):
 def _exactly(count: int, name: str, value: Any) -> list:
     numbers = component_numbers(value)
     if numbers is None:
-        raise TypeError(f"'{name}' of a transform must be a sequence of {count} numbers, not {type(value).__name__}")
+        text = f"Invalid argument in transformation constructor: expected a scalar value, got {type(value).__name__}"
+        raise TypeError(f"{text}; '{name}' of a transform is a sequence of {count} numbers")
     if len(numbers) != count:
         raise ValueError(f"'{name}' of a transform has {count} numbers, got {len(numbers)}")
     return numbers
