@@ -194,10 +194,16 @@ void resize(PtxThread& t, const PtxInstruction& i) {
   put<To>(t, i.to, To(get<From>(t, i.a)));
 }
 
+/// Registers are wider than 8 bits: a number with a sign fills its own.
+template <class From>
+void resize_to_signed_byte(PtxThread& t, const PtxInstruction& i) {
+  put<std::uint16_t>(t, i.to, std::uint16_t(std::int8_t(get<From>(t, i.a))));
+}
+
 template <class From>
 PtxAction resize_to(const PtxInstruction& i) {
   switch (i.width) {
-    case 8: return resize<From, std::uint8_t>;
+    case 8: return i.kind == 's' ? resize_to_signed_byte<From> : resize<From, std::uint8_t>;
     case 16: return resize<From, std::uint16_t>;
     case 32: return resize<From, std::uint32_t>;
     default: return resize<From, std::uint64_t>;
