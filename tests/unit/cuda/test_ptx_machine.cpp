@@ -66,6 +66,7 @@ TEST(PtxMachine, Integers) {
   EXPECT_EQ(result("rem.s64 %rd1, %x, -1;", std::uint64_t(1) << 63), 0u);
   EXPECT_EQ(result("shr.s32 %rd1, %x, 40;", 0x80000000), 0xFFFFFFFFu);
   EXPECT_EQ(result("shl.b64 %rd1, %x, 64;", 1), 0u);
+  EXPECT_EQ(result("cvt.s8.s32 %rd1, %x;\n  cvt.s32.s16 %rd1, %rd1;", 0x188), 0xFFFFFF88u);
   EXPECT_EQ(result("bfe.s32 %rd1, %x, 9, 1;", 0x200), 0xFFFFFFFFu);
   EXPECT_EQ(result("bfe.u64 %rd1, %x, 60, 20;", ~std::uint64_t(0)), 15u);
   EXPECT_EQ(result("bfi.b32 %rd1, %x, %y, 4, 8;", 0xAB, 0xFFFFFFFF), 0xFFFFFABFu);
