@@ -465,6 +465,7 @@ class CaptureMode(_enum.IntEnum):
     """How far a capture reaches. Captures here never forbid anything to other threads and streams; the names are for
     programs of other versions.
     """
+    GLOBAL = 0
     THREAD_LOCAL = 1
     RELAXED = 2
 

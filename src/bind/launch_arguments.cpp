@@ -140,10 +140,10 @@ WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const Argu
     builtins::Bindings bindings;
     if (!type) launch_error(kernel, "argument '" + params[i].name + "': its type can't be told; pass a typed value");
     if (!builtins::match(pattern, type, bindings))
-      launch_error(kernel,
-                   "argument '" + params[i].name + "': expected " + builtins::to_string(pattern) + ", got " +
-                       type->user_name(),
-                   PyExc_TypeError);
+      launch_error(
+          kernel,
+          "argument '" + params[i].name + "': expected " + builtins::to_string(pattern) + ", got " + type->user_name(),
+          PyExc_TypeError);
     types.push_back(type);
   }
   return kernel.signature(types);

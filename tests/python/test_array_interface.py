@@ -360,7 +360,7 @@ def test_generic_kernels_do_not_guess_vectors():
     values, out = np.ones((3, 3), np.float32), np.zeros(3, np.float32)
     wp.launch(row_sums, dim=3, inputs=[values, out])
     assert out.tolist() == [3.0, 3.0, 3.0]
-    with pytest.raises(RuntimeError, match="array"):  # two dimensions of float32, not one of vec3
+    with pytest.raises(TypeError, match="array"):  # two dimensions of float32, not one of vec3
         wp.launch(doubled, dim=3, inputs=[values, values])
     with pytest.raises(RuntimeError):
         wp.launch(row_sums, dim=3, inputs=[np.ones((3, 3), np.int32), out])

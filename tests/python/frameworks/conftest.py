@@ -14,3 +14,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     nothing_failed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)  # a whole file may be skipped
     if nothing_failed and not reporter.stats.get("passed") and os.environ.get("WEFT_SKIP_STATUS"):
         session.exitstatus = 77
+
+
+@pytest.fixture
+def torch_sees_gpus(gpu_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.compile counts GPUs by the environment, which hides them from programs that tests start."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if "CUDA_VISIBLE_DEVICES" in gpu_environment:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpu_environment["CUDA_VISIBLE_DEVICES"])

@@ -234,7 +234,7 @@ def test_mistakes_have_names():
         f(torch.ones(3, 3))
 
 
-def test_usual_calls_and_others(device):
+def test_usual_calls_and_others(device, torch_sees_gpus):
     """Calls go to C++ first (src/bind/torch_op.cpp) and come to __call__ where they are not usual: both give the same."""
 
     @wp.kernel
@@ -318,7 +318,7 @@ def test_operators_are_copied_and_pickled(device):
 
 
 @pytest.mark.parametrize("scalar", ["uint8", "uint16", "uint32", "uint64"])
-def test_unsigned_results(scalar, device):
+def test_unsigned_results(scalar, device, torch_sees_gpus):
     kind = getattr(wp, scalar)
 
     @wp.kernel(module="unique")

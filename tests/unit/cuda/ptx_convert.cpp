@@ -200,12 +200,6 @@ void resize(PtxThread& t, const PtxInstruction& i) {
   put<To>(t, i.to, To(get<From>(t, i.a)));
 }
 
-/// Registers are wider than 8 bits: a number with a sign fills its own.
-template <class From>
-void resize_to_signed_byte(PtxThread& t, const PtxInstruction& i) {
-  put<std::uint16_t>(t, i.to, std::uint16_t(std::int8_t(get<From>(t, i.a))));
-}
-
 template <class From>
 void resize_to_signed_byte(PtxThread& t, const PtxInstruction& i) {
   t.r[i.to] = in_register(i, Word(get<From>(t, i.a)));
