@@ -3,6 +3,7 @@
 #include "analysis/late_draws.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "analysis/alias.h"
@@ -59,6 +60,7 @@ class Finder {
     std::erase_if(out, [&](LateDraws& counter) {
       return !may_wait(counter) || (!kernel_.form.no_overlap && !find_pairs(counter));
     });
+    drop_entangled(out);
     return out;
   }
 
@@ -179,6 +181,28 @@ class Finder {
       apart &= ((written | alias_.direct_reads(op)) & changes) == 0 && (written & reads) == 0;
     });
     return apart;
+  }
+
+  /// No operation waits for two draws, and no tail keeps what waits itself.
+  static void drop_entangled(std::vector<LateDraws>& all) {
+    std::unordered_map<const Op*, const LateDraw*> waits;
+    std::unordered_set<const LateDraw*> entangled;
+    auto claim = [&](const Op& op, const LateDraw& draw) {
+      const auto [known, fresh] = waits.try_emplace(&op, &draw);
+      if (!fresh) entangled.insert({known->second, &draw});
+    };
+    for (const LateDraws& counter : all)
+      for (const LateDraw& draw : counter.draws) {
+        claim(*draw.draw, draw);
+        walk_tail(draw, [&](const Op& op) { claim(op, draw); });
+      }
+    for (const LateDraws& counter : all)
+      for (const LateDraw& draw : counter.draws)
+        for (const Value* value : draw.kept)
+          if (value->kind == ir::ValueKind::result && waits.contains(value->op)) entangled.insert(&draw);
+    std::erase_if(all, [&](const LateDraws& counter) {
+      return std::ranges::any_of(counter.draws, [&](const LateDraw& draw) { return entangled.contains(&draw); });
+    });
   }
 
   /// Where arguments may overlap: which of them must not. False where a tail could not even run at its end: something else looks at

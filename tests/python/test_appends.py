@@ -245,3 +245,63 @@ def test_arrays_that_overlap(run_by, other):
         assert (y.numpy()[1:] == 1).all()
     elif lanes == 1 and threads == 1:
         assert (y.numpy() == np.arange(N + 1)).all()  # each reads what the one before wrote
+
+
+@wp.kernel(enable_backward=False)
+def each_other(count: wp.array(dtype=int), out: wp.array(dtype=int)):
+    a = wp.atomic_add(count, 0, 1)
+    b = wp.atomic_add(count, 0, 1)
+    out[a] = b
+    out[b] = a
+
+
+@wp.kernel(enable_backward=False)
+def one_by_the_other(first: wp.array(dtype=int), second: wp.array(dtype=int), out: wp.array(dtype=int), back: wp.array(dtype=int)):
+    i = wp.tid()
+    a = wp.atomic_add(first, 0, 1)
+    if i % 2 == 0:
+        b = wp.atomic_add(second, 0, 1)
+        out[a] = b
+        back[b] = a
+
+
+@wp.kernel(enable_backward=False)
+def as_many_as_drawn(first: wp.array(dtype=int), second: wp.array(dtype=int), out: wp.array(dtype=int)):
+    a = wp.atomic_add(first, 0, 1)
+    b = wp.atomic_add(second, 0, a + 1)
+    out[a] = b
+
+
+def test_numbers_that_meet(run_by):
+    """What is written by one number is another number that was drawn."""
+    count, out = ints([0]), ints(np.full(2 * N, -1))
+    launch(each_other, N, count, out)
+    found = out.numpy()
+    assert count.numpy()[0] == 2 * N and (found >= 0).all() and (found[found] == np.arange(2 * N)).all()
+    first, second, out, back = ints([0]), ints([0]), ints(np.full(N, -1)), ints(np.full(N, -1))
+    launch(one_by_the_other, N, first, second, out, back)
+    places = np.flatnonzero(out.numpy() >= 0)
+    assert len(places) == N // 2 and (back.numpy()[out.numpy()[places]] == places).all()
+    first, second, out = ints([0]), ints([0]), ints(np.full(3000, -1))
+    launch(as_many_as_drawn, 3000, first, second, out)
+    found = np.sort(out.numpy())
+    assert second.numpy()[0] == 3000 * 3001 // 2 and found[0] == 0 and len(set(found)) == 3000
+
+
+@wp.kernel(enable_backward=False)
+def runs(lengths: wp.array(dtype=int), count: wp.array(dtype=int), out: wp.array(dtype=int)):
+    i = wp.tid()
+    n = lengths[i]
+    begin = wp.atomic_add(count, 0, n)
+    for k in range(n):
+        out[begin + k] = i * 16 + k
+
+
+def test_runs_of_each_threads_own_length(run_by):
+    lengths = np.random.default_rng(2).integers(0, 9, N)
+    count, out = ints([0]), ints(np.full(lengths.sum(), -1))
+    launch(runs, N, ints(lengths), count, out)
+    expected = np.concatenate([i * 16 + np.arange(n) for i, n in enumerate(lengths)])
+    assert count.numpy()[0] == lengths.sum() and (np.sort(out.numpy()) == expected).all()
+    together = expected[1:] // 16 == expected[:-1] // 16  # of one thread: side by side
+    assert (np.diff(np.argsort(out.numpy()))[together] == 1).all()
