@@ -118,7 +118,7 @@ def test_one_that_is_not_portable_says_how(tmp_path):
         elsewhere(lambda x, w: plain(x, w, 3)[0], (X, W), tmp_path)
 
 
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA on GPUs goes on; wp.synchronize() tells of failed checks")
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="on GPUs XLA does not wait for checks, and nothing in that process asks for them")
 def test_debug_checks_travel(tmp_path):
     @wp.kernel
     def beyond(x: wp.array(dtype=float), y: wp.array(dtype=float)):
