@@ -26,7 +26,7 @@ WANTED = 0.1  # seconds
 ROWS = [
     *(("f32", shape, threads) for shape, threads in (((64, 64, 16), 128), ((64, 64, 32), 128), ((64, 64, 64), 256))),
     *(("f16", shape, threads) for shape, threads in (((64, 64, 16), 128), ((64, 64, 32), 128), ((64, 64, 64), 256), ((128, 128, 32), 256))),
-    *(("systems", (n,), threads) for n, threads in ((16, 32), (16, 64), (32, 32), (32, 64), (64, 64))),
+    *(("systems", (n,), threads) for n, threads in ((16, 32), (16, 64), (16, 128), (32, 32), (32, 64), (64, 64))),
 ]  # fmt: skip
 
 

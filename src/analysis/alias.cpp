@@ -44,8 +44,8 @@ Alias::Alias(const ir::Function& function, Effects& effects, bool apart) : funct
   collect_writes(*function.body);
 }
 
-/// A set of bases is one word. Functions with more than 64 arrays are rare, and all further ones may be anything.
-BaseMask Alias::new_base() { return next_base_ < 64 ? BaseMask(1) << next_base_++ : kUnknownBase; }
+/// Functions with more arrays than a mask has room for are rare, and all further ones may be anything.
+BaseMask Alias::new_base() { return next_base_ < BaseMask::kMost ? BaseMask::bit(next_base_++) : kUnknownBase; }
 
 void Alias::number_leaves(const Type* type) {
   if (type->is_array()) leaves_.push_back(new_base());

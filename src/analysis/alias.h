@@ -9,14 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/base_mask.h"
 #include "analysis/effects.h"
 #include "ir/ir.h"
 
 namespace weft::analysis {
 
-/// A set of bases. Bit 0 is the unknown base, bit 1 fixed memory, bit 2 arrays of objects whose ids are arguments, found in
-/// fixed memory; functions with more than 61 others share the unknown one.
-using BaseMask = std::uint64_t;
+// Bit 0 is the unknown base, bit 1 fixed memory, bit 2 arrays of objects whose ids are arguments, found in fixed memory; all bases beyond
+// what a mask has room for share the unknown one.
 inline constexpr BaseMask kUnknownBase = 1;
 inline constexpr BaseMask kFixedBase = 2;
 inline constexpr BaseMask kObjectBase = 4;
@@ -61,7 +61,7 @@ class Alias {
   std::vector<BaseMask> leaves_;  // base of each array leaf of the parameters
   std::unordered_map<const ir::Op*, BaseMask> local_base_;
   std::unordered_map<const ir::Op*, BaseMask> nested_writes_;  // operations with regions
-  int next_base_ = 3;
+  std::size_t next_base_ = 3;
   bool knows_objects_ = false;  // what is found in fixed memory is kObjectBase
   BaseMask params_ = 0;
   BaseMask locals_ = 0;

@@ -1,5 +1,5 @@
-// Sets of pieces flow from `local` through values, loops to a fixed point; then live ranges by positions in the text, then a
-// place for each, first fit.
+// Sets of pieces flow from `local` through values and through private tables of descriptors (adjoints keep the states of loops
+// there), loops to a fixed point; then live ranges by positions in the text, then a place for each, first fit.
 #include "analysis/block_memory.h"
 
 #include <algorithm>
@@ -54,40 +54,54 @@ void BlockMemory::find(const Region& region) {
   });
 }
 
-bool BlockMemory::join(const Value* value, const Set& pieces) {
+bool BlockMemory::join(Sets& sets, const Value* value, const Set& pieces) {
   if (pieces.none()) return false;
-  Set& known = sets_[value];
+  Set& known = sets[value];
   const Set before = known;
   known |= pieces;
   return known != before;
 }
 
-BlockMemory::Set BlockMemory::of(const Value* array) const {
-  const auto it = sets_.find(array);
-  return it == sets_.end() ? Set() : it->second;
+BlockMemory::Set BlockMemory::of(const Sets& sets, const Value* value) {
+  const auto it = sets.find(value);
+  return it == sets.end() ? Set() : it->second;
 }
 
 bool BlockMemory::pass_on(const Region& region) {
   bool changed = false;
+  const auto flow = [&](const Value* to, std::initializer_list<const Value*> from) {
+    for (Sets* sets : {&sets_, &held_})
+      for (const Value* value : from) changed |= join(*sets, to, of(*sets, value));
+  };
   for (const Op& op : region) {
     for (const Region* nested : op.regions) changed |= pass_on(*nested);
     if (op.code == OpCode::if_) {
       for (const Region* side : op.regions)
-        for (std::size_t k = 0; k < op.results.size(); ++k) changed |= join(op.result(k), of(side->last->operand(k)));
+        for (std::size_t k = 0; k < op.results.size(); ++k) flow(op.result(k), {side->last->operand(k)});
     } else if (is_loop(op)) {
       const std::size_t init = op.code == OpCode::for_ ? 3 : 0, arg = op.code == OpCode::for_ ? 1 : 0;
       for (std::size_t k = 0; k < op.results.size(); ++k) {
-        const Set all = of(op.operand(init + k)) | of(op.regions.back()->last->operand(k));
-        for (const Region* nested : op.regions) changed |= join(nested->args[arg + k], all);
-        changed |= join(op.result(k), all);
+        const Value *first = op.operand(init + k), *next = op.regions.back()->last->operand(k);
+        for (const Region* nested : op.regions) flow(nested->args[arg + k], {first, next});
+        flow(op.result(k), {first, next});
       }
+    } else if (op.code == OpCode::store) {
+      changed |= join(held_, op.operand(0), of(op.operands.back()));
     } else {
-      Set all;
-      for (const Value* operand : op.operands)
-        if (!operand->is_constant() && ir::has_array(operand->type)) all |= of(operand);
-      if (all.any())
-        for (const Value* result : op.results)
-          if (ir::has_array(result->type)) changed |= join(result, all);
+      // What is read from a table of descriptors is one of those that it holds.
+      Set all, held;
+      for (const Value* operand : op.operands) {
+        if (operand->is_constant() || !ir::has_array(operand->type)) continue;
+        all |= of(operand);
+        held |= of(held_, operand);
+      }
+      if (op.code == OpCode::load) all |= held;
+      if (all.any() || held.any())
+        for (const Value* result : op.results) {
+          if (!ir::has_array(result->type)) continue;
+          changed |= join(sets_, result, all);
+          changed |= join(held_, result, held);
+        }
     }
   }
   return changed;

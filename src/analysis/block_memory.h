@@ -19,7 +19,7 @@ class BlockMemory {
 
   bool empty() const { return pieces_.empty(); }
   /// The pieces that a descriptor may be of.
-  Set of(const ir::Value* array) const;
+  Set of(const ir::Value* array) const { return of(sets_, array); }
   /// The piece that an operation makes.
   std::size_t number_of(const ir::Op& local) const { return numbers_.at(&local); }
   /// What lies in the same place as one of these, these included.
@@ -39,13 +39,16 @@ class BlockMemory {
   };
   void find(const ir::Region& region);
   bool pass_on(const ir::Region& region);
-  bool join(const ir::Value* value, const Set& pieces);
+  using Sets = std::unordered_map<const ir::Value*, Set>;
+  static Set of(const Sets& sets, const ir::Value* value);
+  static bool join(Sets& sets, const ir::Value* value, const Set& pieces);
   void measure(const ir::Region& region, std::uint32_t& position);
   void place(std::uint32_t alignment);
 
   std::vector<Piece> pieces_;
   std::unordered_map<const ir::Op*, std::size_t> numbers_;
-  std::unordered_map<const ir::Value*, Set> sets_;
+  Sets sets_;  // what a descriptor, or a struct with some, may be of
+  Sets held_;  // what the descriptors that lie in a table may be of
   std::unordered_map<const ir::Op*, std::pair<std::uint32_t, std::uint32_t>> loops_;  // where they begin and end
   std::vector<Set> shares_;  // by piece: what lies in its place
   std::uint32_t bytes_ = 0;

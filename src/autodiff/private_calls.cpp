@@ -1,4 +1,5 @@
-// The copies are loops over whole arrays: tiles that are parts of larger ones come here in memory of their own (sema/tiles).
+// The copies are loops over whole arrays: tiles that are parts of larger ones come here in memory of their own (sema/tiles). What the
+// threads of a block share is copied into memory that they share as well, by all of them together.
 #include "autodiff/private_calls.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include "ir/builder.h"
 #include "ir/clone.h"
 #include "ir/origin.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::autodiff {
@@ -49,16 +51,40 @@ const Op* memory_of(const Value* array, const Op& call) {
   return at == from.local->parent ? from.local : nullptr;
 }
 
-void copy_all(ir::Builder& b, ir::Region* place, Op* before, Value* from, Value* to, std::int64_t count) {
-  Op* loop = b.for_op(b.i32(0), b.i32(count), b.i32(1), {});
+/// In front of `before`, which stands at `place`.
+void copy_all(ir::Builder& b, const ir::Form& form, ir::Region* place, Op* before, Value* from, Value* to,
+              std::int64_t count) {
+  const bool shared = ir::is_block_memory(to), known = shared && form.rows;
+  const std::int64_t turns = known ? (count + form.block - 1) / form.block : count;
+  Op* loop = nullptr;
+  if (shared) b.op_typed(OpCode::meet, {}, {});
+  Value* const thread = shared ? b.op(OpCode::block_thread, {})->result() : nullptr;
+  if (shared && !known)
+    loop = b.for_op(thread, b.i32(count), b.op(OpCode::block_dim, {})->result(), {});
+  else
+    loop = b.for_op(b.i32(0), b.i32(turns), b.i32(1), {});
+  if (shared) loop->text = ir::kSharedLoop;
   b.set_place(loop->regions[0]);
-  Value* at[] = {loop->regions[0]->args[0]};
+  Value* number = loop->regions[0]->args[0];
+  if (known) number = b.binary(OpCode::add, thread, b.binary(OpCode::mul, number, b.i32(form.block)));
+  Op* test = nullptr;  // where the last turn is not for all threads
+  if (known && count % form.block) {
+    test = b.if_op(b.binary(OpCode::lt, number, b.i32(count)), {});
+    b.set_place(test->regions[0]);
+  }
+  Value* at[] = {number};
   b.store(to, at, 0, {}, {}, b.load(from, at, 0));
+  if (test) {
+    b.yield({});
+    b.set_place(test->regions[1]);
+    b.yield({});
+    b.set_place(loop->regions[0]);
+  }
   b.yield({});
   b.set_place(place, before);
 }
 
-void settle(ir::Function& function, const Settlement& how) {
+void settle(ir::Function& function, const ir::Form& form, const Settlement& how) {
   Op& call = *how.call;
   ir::Builder b(function, call.parent, &call);
   b.set_loc(call.loc);
@@ -74,28 +100,29 @@ void settle(ir::Function& function, const Settlement& how) {
     const Op& made = *memory_of(array, call);
     Value* copy = b.local(array->type, made.ints);
     copy->op->text = made.text;
+    if (ir::is_block_memory(made)) copy->op->imm = ir::kOfBlock | ir::kRaw;
     return copy;
   };
   const auto count = [](const Value* copy) { return copy->op->ints[0]; };
   for (std::size_t k : how.before) {
     Value* copy = own_memory(k);
-    copy_all(b, call.parent, &call, call.operand(k), copy, count(copy));
+    copy_all(b, form, call.parent, &call, call.operand(k), copy, count(copy));
     call.operands[k] = copy;
   }
   for (std::size_t k : how.around) {
     Value *array = call.operand(k), *copy = own_memory(k);
     // Also what the call only writes: it may leave some of the elements alone.
-    copy_all(b, call.parent, &call, array, copy, count(copy));
+    copy_all(b, form, call.parent, &call, array, copy, count(copy));
     call.operands[k] = copy;
     b.set_place(call.parent, call.next);
-    copy_all(b, call.parent, call.next, copy, array, count(copy));
+    copy_all(b, form, call.parent, call.next, copy, array, count(copy));
     b.set_place(call.parent, &call);
   }
 }
 
 }  // namespace
 
-bool settle_private_calls(ir::Function& function) {
+bool settle_private_calls(ir::Function& function, const ir::Form& form) {
   bool any = false;
   ir::walk(*function.body, [&](const Op& op) { any = any || (op.code == OpCode::call && op.callee->gradient); });
   if (!any) return false;
@@ -119,7 +146,7 @@ bool settle_private_calls(ir::Function& function) {
     }
     if (how.expand || !how.before.empty() || !how.around.empty()) found.push_back(std::move(how));
   });
-  for (const Settlement& how : found) settle(function, how);
+  for (const Settlement& how : found) settle(function, form, how);
   return !found.empty();
 }
 

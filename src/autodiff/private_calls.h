@@ -11,7 +11,7 @@ bool fills_private(const ir::Op& call, const analysis::Alias& alias, analysis::E
 
 /// Makes such calls of a function fit for the reverse: what a call, or its gradient, reads must still be there when the
 /// region that made it is over, so arrays that are written later are copied for it. Calls whose arrays can't be told are
-/// replaced by their bodies. True if something changed.
-bool settle_private_calls(ir::Function& function);
+/// replaced by their bodies. `form` is that of the kernel. True if something changed.
+bool settle_private_calls(ir::Function& function, const ir::Form& form);
 
 }  // namespace weft::autodiff

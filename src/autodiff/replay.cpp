@@ -3,8 +3,6 @@
 // known once dead code is gone.
 #include "autodiff/reverse.h"
 
-#include <bit>
-
 #include "analysis/lifetimes.h"
 #include "autodiff/private_calls.h"
 #include "ir/op_cases.h"
@@ -185,14 +183,13 @@ void Reverser::find_locals() {
   if (const Op* local = analysis::outliving_local(source_, alias_); local && !source_.from_library)
     sink_.report(DiagCode::no_gradient, local->loc, analysis::kOutlivingLocal);
   const analysis::BaseMask own = alias_.private_locals();
-  // By the number of the base, a bit of the mask: Alias has no more than 64,
-  // and whatever is beyond is unknown memory.
-  locals_.resize(64);
+  // By the number of the base, a bit of the mask; whatever is beyond what a mask has room for is unknown memory.
+  locals_.resize(analysis::BaseMask::kMost);
   ir::walk(*source_.body, [&](const Op& op) {
     if (op.code != OpCode::local) return;
     const analysis::BaseMask base = alias_.bases(op.result()) & own;
     if (ir::is_block_memory(op)) of_block_ |= alias_.bases(op.result());
-    if (base) locals_[std::size_t(std::countr_zero(base))] = {&op, base};
+    base.each([&](std::size_t number) { locals_[number] = {&op, base}; });
   });
   std::vector<analysis::BaseMask> choices;  // of several arrays, by one write
   ir::walk(*source_.body, [&](const Op& op) {
@@ -200,18 +197,18 @@ void Reverser::find_locals() {
     // A store that may as well go to a parameter's memory is not replayed, so the private array it may have meant is
     // not as it was.
     if ((op.code == OpCode::call && !fills_private(op, alias_, effects_)) || mine != bases) not_replayed_ |= mine;
-    if (!std::has_single_bit(mine) && mine) choices.push_back(mine);
+    if (mine.count() > 1) choices.push_back(mine);
   });
-  // Arrays that one store may mean are replayed all or none: their sets are merged until nothing grows. At most 64
-  // arrays, so this is quick.
+  // Arrays that one store may mean are replayed all or none: their sets are merged until nothing grows. So few
+  // arrays that this is quick.
   for (bool grown = true; grown;) {
     grown = false;
     for (analysis::BaseMask& choice : choices) {
       analysis::BaseMask all = choice;
       for (std::size_t k = 0; k < locals_.size(); ++k)
-        if (choice >> k & 1) all |= locals_[k].together;
+        if (choice.has(k)) all |= locals_[k].together;
       for (std::size_t k = 0; k < locals_.size(); ++k)
-        if (all >> k & 1 && locals_[k].together != all) locals_[k].together = all, grown = true;
+        if (all.has(k) && locals_[k].together != all) locals_[k].together = all, grown = true;
       choice = all;
     }
   }
@@ -220,7 +217,7 @@ void Reverser::find_locals() {
 analysis::BaseMask Reverser::written_together(analysis::BaseMask arrays) const {
   analysis::BaseMask all = 0;
   for (std::size_t k = 0; k < locals_.size(); ++k)
-    if (arrays >> k & 1) all |= locals_[k].together;
+    if (arrays.has(k)) all |= locals_[k].together;
   return all;
 }
 
@@ -234,7 +231,7 @@ bool Reverser::is_final(const Op& op, analysis::BaseMask arrays) const {
     // makes the arrays must be among them, and one for all: it has replayed every write to them, or none.
     const Region* maker = nullptr;
     for (std::size_t k = 0; k < locals_.size(); ++k) {
-      if (!(all >> k & 1)) continue;
+      if (!all.has(k)) continue;
       if (maker && maker != locals_[k].op->parent) return false;
       maker = locals_[k].op->parent;
     }
@@ -249,7 +246,7 @@ bool Reverser::is_fresh(analysis::BaseMask arrays) const {
   const analysis::BaseMask all = written_together(arrays);
   if (all & not_replayed_) return false;
   for (std::size_t k = 0; k < locals_.size(); ++k) {
-    if (!(all >> k & 1)) continue;
+    if (!all.has(k)) continue;
     const Region* at = locals_[k].op->parent;
     // Made outside of the region under replay, it would keep the stores of the replay before: only what is made anew
     // is as it was.

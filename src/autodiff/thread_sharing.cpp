@@ -2,7 +2,6 @@
 #include "autodiff/thread_sharing.h"
 
 #include <algorithm>
-#include <bit>
 #include <unordered_map>
 #include <vector>
 
@@ -58,7 +57,7 @@ analysis::BaseMask arrays_apart(const ir::Function& kernel, const analysis::Alia
     if (!bases) return;
     // Views and slices shift indices, so that equal ones may mean different elements, and different ones the same.
     // A fence touches everything and names nothing.
-    if (op.code == OpCode::call || op.operands.empty() || !std::has_single_bit(bases) || !is_whole(op.operand(0))) {
+    if (op.code == OpCode::call || op.operands.empty() || bases.count() != 1 || !is_whole(op.operand(0))) {
       shared |= alias.touched(bases);
       return;
     }

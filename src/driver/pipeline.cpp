@@ -315,7 +315,7 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
     verify_after(stage.name, module);
   }
   for (auto& function : module.functions)
-    if (function->native.empty() && autodiff::settle_private_calls(*function))
+    if (function->native.empty() && autodiff::settle_private_calls(*function, root.form))
       passes::fold(*function), passes::simplify(*function);
   verify_after("settle-calls", module);
 }

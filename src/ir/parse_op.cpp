@@ -370,9 +370,10 @@ void TextParser::opcode(OpText& op) {
     expect(')');
   }
   if (*code == OpCode::for_ && accept('(')) {
-    expect_word("shared");
+    if (token_.text != kSharedLoop && token_.text != kRolledLoop) unexpected("'shared' or 'rolled'");
+    op.text = token_.text == kSharedLoop ? kSharedLoop : kRolledLoop;
+    advance();
     expect(')');
-    op.text = kSharedLoop;
   }
   if (*code == OpCode::handle) {
     expect('(');

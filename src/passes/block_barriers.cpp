@@ -20,6 +20,41 @@ using ir::OpCode;
 using ir::Region;
 using ir::Value;
 
+/// The thread's number in a block of a grid with one dimension, as programs write it: `tid % block_dim`.
+bool is_number_in_block(const Op& op, const ir::Form& form) {
+  if (op.code != OpCode::rem || form.rank != 1 || !op.operand(1)->is_constant()) return false;
+  const Value* number = op.operand(0);
+  return op.operand(1)->as_int() == form.block && number->kind == ir::ValueKind::result &&
+         number->op->code == OpCode::tid;
+}
+
+/// Whether a number is made of the thread's own, and of nothing that could make it the same again.
+bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::Uniformity& shapes, int depth = 0) {
+  if (v->is_constant() || depth > 16 || v->kind != ir::ValueKind::result || shapes.uniform(v)) return false;
+  const Op& op = *v->op;
+  if (!form.rows) {
+    // Such blocks may be anything: a number divided by their size can be the same for all of them.
+    if (is_number_in_block(op, form)) return true;
+    if (op.code == OpCode::thread || op.code == OpCode::tid) return false;
+  }
+  if (op.code == OpCode::block_thread || op.code == OpCode::thread) return true;
+  if (op.code == OpCode::tid) return !form.rows || op.imm == form.rank - 1;
+  switch (ir::class_of(op.code)) {
+    case ir::OpClass::arith:
+    case ir::OpClass::bits:
+    case ir::OpClass::compare:
+    case ir::OpClass::data: break;
+    default: return false;  // safe: what is read or computed otherwise may be the same for all
+  }
+  bool any = false;
+  for (const Value* operand : op.operands) {
+    if (operand->is_constant() || shapes.uniform(operand)) continue;
+    if (!tells_threads_apart(operand, form, shapes, depth + 1)) return false;
+    any = true;
+  }
+  return any;
+}
+
 /// Where an access goes: to the thread's own elements (`own`), to the one that a value names, or anywhere.
 struct Where {
   enum Kind : std::uint8_t { nowhere, own, by_value, anywhere } kind = nowhere;
@@ -79,6 +114,8 @@ class Barriers {
     const Value* index = op.indices()[0];
     if (threads_.is_own(op)) return {Where::own};
     if (index->is_constant() || threads_.uniform(index)) return {Where::anywhere};
+    // A number that comes from elsewhere may be the same for all threads, though nobody can tell.
+    if (!tells_threads_apart(index, kernel_.form, threads_.shapes())) return {Where::anywhere};
     return {Where::by_value, index};
   }
 
@@ -144,18 +181,24 @@ class Barriers {
     }
   }
 
+  bool meet_any(const State& state, const std::vector<Access>& all) const {
+    for (const Access& access : all)
+      if (conflicts(state, access)) return true;
+    return false;
+  }
+
+  void put_before(Op& op, State& state, bool insert) {
+    state.assign(state.size(), Pending{});
+    ++met_;
+    if (!insert) return;
+    ir::Builder b(kernel_, op.parent, &op);
+    b.set_loc(op.loc);
+    b.op_typed(OpCode::barrier, {}, {});
+    changed_ = true;
+  }
+
   void before(Op& op, const std::vector<Access>& all, State& state, bool insert) {
-    bool meet = false;
-    for (const Access& access : all) meet = meet || conflicts(state, access);
-    if (meet) {
-      state.assign(state.size(), Pending{});
-      if (insert) {
-        ir::Builder b(kernel_, op.parent, &op);
-        b.set_loc(op.loc);
-        b.op_typed(OpCode::barrier, {}, {});
-        changed_ = true;
-      }
-    }
+    if (meet_any(state, all)) put_before(op, state, insert);
     for (const Access& access : all) note(state, access);
   }
 
@@ -192,25 +235,42 @@ class Barriers {
         for (std::size_t k = 0; k < state.size(); ++k) state[k].join(other[k]);
         continue;
       }
-      // A loop begins with what was before it, or with what a turn has left.
-      for (;;) {
-        State turn = state;
-        for (const Region* nested : op.regions) walk(*nested, turn, false);
-        forget_values(turn);
-        State joined = state;
-        for (std::size_t k = 0; k < joined.size(); ++k) joined[k].join(turn[k]);
-        if (joined == state) break;
-        state = std::move(joined);
+      // A barrier in front of a loop is one for all of its turns.
+      if (meet_any(state, inside)) {
+        State nothing(state.size()), all = state;
+        if (walk_loop(op, nothing, false) < walk_loop(op, all, false)) put_before(op, state, insert);
       }
-      const State entry = state;
-      for (const Region* nested : op.regions) walk(*nested, state, insert);
-      if (may_not_turn(op))
-        for (std::size_t k = 0; k < state.size(); ++k) state[k].join(entry[k]);
+      walk_loop(op, state, insert);
     }
   }
 
+  /// Gives the number of barriers in it.
+  std::size_t walk_loop(const Op& op, State& state, bool insert) {
+    // A loop begins with what was before it, or with what a turn has left.
+    for (;;) {
+      State turn = state;
+      for (const Region* nested : op.regions) walk(*nested, turn, false);
+      forget_values(turn);
+      State joined = state;
+      for (std::size_t k = 0; k < joined.size(); ++k) joined[k].join(turn[k]);
+      if (joined == state) break;
+      state = std::move(joined);
+    }
+    const std::size_t before = met_;
+    State turn = state;
+    walk(*op.regions[0], turn, insert);
+    if (op.code == OpCode::while_) {  // it is left behind its condition
+      state = turn;
+      walk(*op.regions[1], turn, insert);
+    } else if (may_not_turn(op)) {
+      for (std::size_t k = 0; k < state.size(); ++k) state[k].join(turn[k]);
+    } else {
+      state = std::move(turn);
+    }
+    return met_ - before;
+  }
+
   static bool may_not_turn(const Op& loop) {
-    if (loop.code != OpCode::for_) return true;
     const Value *low = loop.operand(0), *high = loop.operand(1), *step = loop.operand(2);
     return !low->is_constant() || !high->is_constant() || !step->is_constant() || step->as_int() <= 0 ||
            low->as_int() >= high->as_int();
@@ -226,47 +286,9 @@ class Barriers {
   ir::Function& kernel_;
   const BlockMemory memory_;
   const analysis::BlockThreads threads_;
+  std::size_t met_ = 0;  // barriers so far, those of walks that set none included
   bool changed_ = false;
 };
-
-}  // namespace
-
-namespace {
-
-/// The thread's number in a block of a grid with one dimension, as programs write it: `tid % block_dim`.
-bool is_number_in_block(const Op& op, const ir::Form& form) {
-  if (op.code != OpCode::rem || form.rank != 1 || !op.operand(1)->is_constant()) return false;
-  const Value* number = op.operand(0);
-  return op.operand(1)->as_int() == form.block && number->kind == ir::ValueKind::result &&
-         number->op->code == OpCode::tid;
-}
-
-/// Whether a number is made of the thread's own, and of nothing that could make it the same again.
-bool tells_threads_apart(const Value* v, const ir::Form& form, const analysis::Uniformity& shapes, int depth = 0) {
-  if (v->is_constant() || depth > 16 || v->kind != ir::ValueKind::result || shapes.uniform(v)) return false;
-  const Op& op = *v->op;
-  if (!form.rows) {
-    // Such blocks may be anything: a number divided by their size can be the same for all of them.
-    if (is_number_in_block(op, form)) return true;
-    if (op.code == OpCode::thread || op.code == OpCode::tid) return false;
-  }
-  if (op.code == OpCode::block_thread || op.code == OpCode::thread) return true;
-  if (op.code == OpCode::tid) return !form.rows || op.imm == form.rank - 1;
-  switch (ir::class_of(op.code)) {
-    case ir::OpClass::arith:
-    case ir::OpClass::bits:
-    case ir::OpClass::compare:
-    case ir::OpClass::data: break;
-    default: return false;  // safe: what is read or computed otherwise may be the same for all
-  }
-  bool any = false;
-  for (const Value* operand : op.operands) {
-    if (operand->is_constant() || shapes.uniform(operand)) continue;
-    if (!tells_threads_apart(operand, form, shapes, depth + 1)) return false;
-    any = true;
-  }
-  return any;
-}
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <unordered_map>
 
 #include "analysis/alias.h"
@@ -116,14 +115,13 @@ class Merger {
   void touch(analysis::BaseMask bases) {
     if (!bases) return;
     ++clock_;
-    for (; bases; bases &= bases - 1) written_[std::size_t(std::countr_zero(bases))] = clock_;
+    bases.each([&](std::size_t base) { written_[base] = clock_; });
   }
 
   Key load_key(const Op& op, std::span<Value* const> operands) const {
     // A descriptor that may point to several bases was changed when the last one of them was.
     std::uint64_t time = 0;
-    for (analysis::BaseMask bases = alias_.bases(op.operand(0)); bases; bases &= bases - 1)
-      time = std::max(time, written_[std::size_t(std::countr_zero(bases))]);
+    alias_.bases(op.operand(0)).each([&](std::size_t base) { time = std::max(time, written_[base]); });
     Key key = {std::uint64_t(OpCode::load), time, op.operand(0)->id, std::uint64_t(op.wrap) << 8 | op.num_indices};
     for (const Value* value : operands) key.push_back(value->id);
     add_path(key, op);
@@ -157,7 +155,7 @@ class Merger {
   std::unordered_map<Key, std::vector<Value*>, KeyHash> table_;
   std::vector<Key> undo_;
   std::uint64_t clock_ = 0;
-  std::array<std::uint64_t, 64> written_{};
+  std::array<std::uint64_t, analysis::BaseMask::kMost> written_{};
   bool changed_ = false;
 };
 

@@ -61,6 +61,7 @@ class Unroller {
     if (trips.count == 1) return true;
     if (op.text == ir::kSharedLoop || op.text == ir::kOwnLoop)
       return false;  // barriers are set around it, not between its turns
+    if (op.text == ir::kRolledLoop) return false;
     constexpr std::uint64_t kFew = 4;
     const std::size_t most = trips.count <= kFew ? limits_.max_ops_of_few : limits_.max_ops;
     if (trips.count > limits_.max_trips || trips.count * body_size > most) return false;

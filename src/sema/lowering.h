@@ -17,6 +17,7 @@
 #include "support/diagnostic.h"
 #include "types/handle.h"
 #include "types/library_struct.h"
+#include "types/tile_type.h"
 
 namespace weft::sema {
 
@@ -550,6 +551,15 @@ class FunctionLowering {
   SourceLoc first_return_;
   bool returned_value_ = false;
   bool returns_tuple_ = false;
+  /// Tiles that lie elsewhere in long rows as well, since an operation behind which both are the same (tiles_systems.cpp).
+  struct LongRows {
+    const TileType* type;
+    ir::Value *data, *offset;
+    const TileType* rows_type;
+    ir::Value *rows, *rows_offset;
+    ir::Op* since;
+  };
+  std::vector<LongRows> long_rows_;
   int region_depth_ = 0;                            // regions around the place where operations go
   bool too_deep_ = false;                           // that there are too many was reported
   bool lends_ = false;                              // the call whose arguments are lowered is one of a function

@@ -290,6 +290,9 @@ class Tiles {
   };
   /// Whether one warp can have a thread for each of so many rows.
   bool fits_warp(std::int64_t n) const;
+  /// Whether code of so many rows is loops. They run a tenth longer than code that is written out, but where each block is a warp there
+  /// are more of them on a multiprocessor, which fill the time.
+  bool goes_by_loops(std::int64_t n) const;
   /// Code of the block's first warp. Threads without a row take part.
   void by_rows(std::int64_t n, const std::function<void(Row&)>& body);
   /// What threads with a row read, and zeros for the others: what they would read may be written meanwhile.
@@ -298,15 +301,24 @@ class Tiles {
   /// Runs `then` in the threads that have a row of their own, unless some thread's numbers were wild: then all run `otherwise`.
   void end_rows(std::int64_t n, const Row& row, const std::function<void()>& then,
                 const std::function<void()>& otherwise);
-  ir::Value* from_row(const Row& row, ir::Value* value, std::int64_t which);
+  ir::Value* from_row(const Row& row, ir::Value* value, ir::Value* which);
+  /// A loop that no pass and no assembler writes out; `body` puts what the next turn gets in the place of what it carries.
+  std::vector<ir::Value*> rolled(ir::Value* turns, std::vector<ir::Value*> carried,
+                                 const std::function<void(ir::Value*, std::vector<ir::Value*>&)>& body);
   /// Numbers that a row must not meet in operations on tame ones.
   void note_wild(Row& row, ir::Value* wild);
   ir::Value* tame(ir::OpCode code, std::initializer_list<ir::Value*> operands);
   bool has_tame(const Type* type) const;
   /// The Cholesky factor of what the lower triangle has, and zeros in the upper one; `to` may be `from`.
   void factor_by_rows(const Window& from, const Window& to);
+  /// So many columns of it, behind so many panels of columns which are done.
+  void factor_columns(const Window& from, const Window& to, Row row, ir::Value* before, std::int64_t panel,
+                      std::int64_t width);
   /// The tile, or a copy of it in which threads that each have a row don't meet in a bank.
   Window apart(const Window& w);
+  /// Such a copy stays good as long as nobody writes to the tile: a factor is mostly solved with right away (tiles_systems.cpp).
+  void keep_long_rows(const Window& tile, const Window& rows);
+  Window kept_long_rows(const Window& tile) const;
   /// How many columns at a time a larger factor or system is done by, the warp having the corner of each; 0: not so.
   std::int64_t panel_of(std::int64_t n) const;
   void factor_by_panels(const Window& w, std::int64_t panel);

@@ -191,12 +191,12 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
     if (sum != result) each({m, n}, [&](Coords at) { put(out, at, f_.cast(get(target, at), result)); });
     return out_arg ? Entity::nothing() : fresh(out);
   }
-  if (fresh_out && is(alpha, 1)) {
-    library_call("_tile_matmul_new", values);
+  if (fresh_out && one) {
+    library_call(is(alpha, 1) ? "_tile_matmul_new" : "_tile_matmul_negative", values);
   } else if (fresh_out) {
     values.push_back(alpha);
     library_call("_tile_matmul_times", values);
-  } else if (is(beta, 1) && (is(alpha, 1) || is(alpha, -1))) {
+  } else if (is(beta, 1) && one) {
     library_call(is(alpha, 1) ? "_tile_matmul_add" : "_tile_matmul_sub", values);
   } else {
     values.push_back(alpha);

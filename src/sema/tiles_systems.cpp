@@ -1,6 +1,8 @@
 // Factors of tiles and systems of equations: which way is taken, by one thread, by a warp's registers, by panels of a block.
 #include <algorithm>
 
+#include "ir/origin.h"
+#include "ir/walk.h"
 #include "sema/tiles.h"
 
 namespace weft::sema {
@@ -24,10 +26,50 @@ Tiles::Window Tiles::padded_to_fours(const Window& square) {
 
 namespace {
 
+/// Whether an operation may write to private memory, as far as can be told where it stands.
+bool may_write(const ir::Op& op, const ir::Op* local) {
+  const auto may_be = [&](const ir::Value* v) {
+    using Kind = ir::Origin::Kind;
+    const ir::Origin from = ir::origin_of(v);
+    return from.kind == Kind::unknown || (from.kind == Kind::local && (!from.local || from.local == local));
+  };
+  switch (ir::access_of(op.code)) {
+    case ir::Access::none:
+    case ir::Access::reads: return false;
+    case ir::Access::writes:
+    case ir::Access::updates:
+    case ir::Access::address: return may_be(op.operand(0));
+    case ir::Access::callee:
+      return std::any_of(op.operands.begin(), op.operands.end(),
+                         [&](const ir::Value* v) { return ir::has_array(v->type) && may_be(v); });
+  }
+  return true;
+}
+
 /// Whether code for so many rows that a warp has in registers is short enough: each root and quotient of float64 is long.
 bool is_short(std::int64_t n, const Type* type) { return n <= 16 || type == types::f32(); }
 
 }  // namespace
+
+void Tiles::keep_long_rows(const Window& tile, const Window& rows) {
+  if (ir::origin_of(tile.data).local == nullptr) return;
+  f_.long_rows_.push_back({tile.type, tile.data, tile.offset, rows.type, rows.data, rows.offset, b_.region()->last});
+}
+
+Tiles::Window Tiles::kept_long_rows(const Window& tile) const {
+  for (auto kept = f_.long_rows_.rbegin(); kept != f_.long_rows_.rend(); ++kept) {
+    if (kept->data != tile.data || kept->offset != tile.offset || kept->type != tile.type) continue;
+    if (kept->since->parent != b_.region()) return {};
+    bool changed = false;
+    const auto look = [&](const ir::Op& op) { changed = changed || may_write(op, tile.data->op); };
+    for (const ir::Op* op = kept->since->next; op; op = op->next) {
+      look(*op);
+      for (const ir::Region* nested : op->regions) ir::walk(*nested, look);
+    }
+    return changed ? Window{} : Window{kept->rows_type, kept->rows, kept->rows_offset};
+  }
+  return {};
+}
 
 Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"A", "fill_mode"};
@@ -52,7 +94,10 @@ Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& 
         return upper ? view(w, w.type->shape, {s[1], s[0]}, w.offset) : w;
       };
       factor_by_rows(turned(work), turned(made));
-      if (made.data != target.data) copy(made, target);
+      if (made.data != target.data) {
+        copy(made, target);
+        keep_long_rows(target, made);
+      }
       return inplace ? Entity::nothing() : fresh(target);
     }
     const Window work = with_long_rows(a), target = inplace ? a : make(a.type->element, a.type->shape);

@@ -134,7 +134,7 @@ def _point_scales(scale: float):
     # Of a mesh (_edge_scale). All are powers of two: where they are 1, they change nothing.
     huge = scale < _HUGE_FACES
     return _PointScales(
-        there=where(huge, scale, 1.0), back=where(huge, 1.0 / scale, 1.0), square=where(huge, 1.0, scale * scale)
+        there=where(huge, scale, 1.0), back=where(huge, _inverse_power(scale), 1.0), square=where(huge, 1.0, scale * scale)
     )
 
 
@@ -170,7 +170,8 @@ def _face_distance_of(ax, ay, az, bx, by, bz, cx, cy, cz, p: vec3, scale: float)
         q = p * scale
     apart, area = _face_distance(ax, ay, az, bx, by, bz, cx, cy, cz, q, square)
     if scale < _HUGE_FACES:
-        apart = apart * (1.0 / scale) * (1.0 / scale)
+        back = _inverse_power(scale)
+        apart = apart * back * back
     return apart
 
 
@@ -190,6 +191,11 @@ def _edge_scale(mesh: uint64):
     sound = where(edge > 0.0, clamp(edge, 1.0e-18, 1.0e36), float32(1.0))
     exponent = cast(sound, uint32) >> uint32(23)  # 127 more than it is
     return cast((uint32(254) - exponent) << uint32(23), float32)
+
+
+def _inverse_power(scale: float):
+    # Of a power of two, exact as 1 / scale is; divisions are what assemblers of GPUs take longest for.
+    return cast((uint32(254) << uint32(23)) - cast(scale, uint32), float32)
 
 
 _NO_FACE = 0x7FFFFFFF
@@ -377,7 +383,7 @@ def _closest_weights(p: vec3, x0: vec3, x1: vec3, x2: vec3, scale: float):
     n = _cross3(u, v) * scale
     b = _dot3(_cross3(ap, v), n)
     c = _dot3(_cross3(u, ap), n)
-    a = _dot3(n, n) / scale - b - c
+    a = _dot3(n, n) * _inverse_power(scale) - b - c
     at_a = d1 <= 0.0 and d2 <= 0.0
     at_b = d3 >= 0.0 and d4 <= d3
     at_c = d6 >= 0.0 and d5 <= d6

@@ -14,6 +14,16 @@ def _tile_matmul_new(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p):
             c[co + i * c0 + j * c1] = s
 
 
+def _tile_matmul_negative(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p):
+    # The negative products are summed, as blocks and rows do it: the negative of a sum has other zeros.
+    for i in range(m):
+        for j in range(n):
+            s = c.dtype(0.0)
+            for k in range(p):
+                s = _fma(-c.dtype(a[ao + i * a0 + k * a1]), c.dtype(b[bo + k * b0 + j * b1]), s)
+            c[co + i * c0 + j * c1] = s
+
+
 def _tile_matmul_add(a, ao, a0, a1, b, bo, b0, b1, c, co, c0, c1, m, n, p):
     for i in range(m):
         for j in range(n):

@@ -52,41 +52,75 @@ def _tile_solve_rest_block(t, to, t0, t1, x, xo, x0, p, rest, thread, threads):
 # comes by shuffles, so all threads of the warp take part; those without a row touch nothing that others write.
 
 
+def _slow_quotient(x, y):
+    # x / y of float32, by way of float64: a quotient of two float32 is either a float32, or the middle between two of them, or so far
+    # from there that the last bits of a float64 don't matter. A GPU's assembler has a function of a hundred instructions for x / y, which takes
+    # it as long as a sixth of the kernel that hardly ever comes here.
+    ax = abs(x)
+    ay = abs(y)
+    a = float64(ay)
+    r = cast(uint64(0x7FDE623822FC16E6) - cast(a, uint64), float64)  # 1 / a to an eighth
+    for _ in range(5):
+        r = _fma(r, _fma(-a, r, float64(1.0)), r)
+    q = float64(ax) * r
+    q = _fma(_fma(-a, q, float64(ax)), r, q)
+    sign = (cast(x, uint32) ^ cast(y, uint32)) & uint32(0x80000000)
+    # By a zero, an infinity, or what is no number, and of such.
+    times = where(ay == 0.0, inf, where(ay == inf, 0.0, where(ay == ay, 1.0, ay)))
+    found = where(ax > 0.0 and ax < inf and ay > 0.0 and ay < inf, float32(q), ax * times)
+    return cast(cast(found, uint32) | sign, float32)
+
+
+def _slow_root(x):
+    # The square root of a float32 likewise.
+    a = float64(x)
+    r = cast(uint64(0x5FE6EB50C7B537A9) - (cast(a, uint64) >> uint64(1)), float64)  # 1 / root to a thirtieth
+    for _ in range(4):
+        r = _fma(r * float64(0.5), _fma(-a * r, r, float64(1.0)), r)
+    q = a * r
+    q = _fma(_fma(-q, q, a), r * float64(0.5), q)
+    return where(x > 0.0 and x < inf, float32(q), where(x < 0.0, cast(uint32(0x7FC00000), float32), x))
+
+
 def _tile_rows_of_warp(warp, rows, thread):
     # The number of rows, counted: of a constant the compiler would unroll loops that hardly ever run.
     return int(bit_count(_vote(warp, thread < rows)))
 
 
-def _tile_cholesky_warp(a, ao, a0, a1, l, o, r, c, rows, warp, thread):
-    # l may be a; zeros right of the diagonal.
+def _tile_cholesky_warp(a, ao, a0, a1, l, o, r, c, first, columns, rows, warp, thread):
+    # So many columns from the first on, where those in front are done. l may be a; zeros right of the diagonal.
     n = _tile_rows_of_warp(warp, rows, thread)
     at = o + thread * r
-    if thread < n:
-        for j in range(n):
-            l[at + j * c] = a[ao + thread * a0 + j * a1]
-    for k in range(n):
-        v = l.dtype(0.0)
+    for j in range(first, min(first + columns, n)):
+        s = l.dtype(0.0)
         if thread < n:
-            v = l[at + k * c]
-        d = sqrt(_shuffle(warp, v, uint32(k)))
-        v = v / d
-        if thread < n:
-            l[at + k * c] = where(thread > k, v, where(thread == k, d, l.dtype(0.0)))
-        for j in range(k + 1, n):
-            w = _shuffle(warp, v, uint32(j))
+            s = a[ao + thread * a0 + j * a1]
+        for k in range(j):
+            f = l.dtype(0.0)
             if thread < n:
-                l[at + j * c] = _fma(-v, w, l[at + j * c])
+                f = l[at + k * c]
+            s = _fma(-f, _shuffle(warp, f, uint32(j)), s)
+        d = _slow_root(_shuffle(warp, s, uint32(j)))
+        s = _slow_quotient(s, d)
+        if thread < n:
+            l[at + j * c] = where(thread > j, s, where(thread == j, d, l.dtype(0.0)))
 
 
-def _tile_solve_warp(t, to, t0, t1, side, rows, upper, warp, thread):
-    # The row's number of the solution.
+def _tile_solve_warp(t, to, t0, t1, side, rows, upper, systems, warp, thread):
+    # The row's number of the solution; of two systems the second one is the first one's transpose, from its other end.
     n = _tile_rows_of_warp(warp, rows, thread)
     row = min(thread, n - 1)
-    d = t[to + row * t0 + row * t1]
+    d = t[to + row * (t0 + t1)]
     s = side
-    for k in range(n - 1):
-        j = where(upper == 1, n - 1 - k, k)
-        x = _shuffle(warp, s / d, uint32(j))
-        more = _fma(-t[to + row * t0 + j * t1], x, s)
-        s = where((row - j) * (1 - 2 * upper) > 0, more, s)
-    return s / d
+    for system in range(min(systems, n)):
+        last_first = upper + system
+        at = to + row * where(system == 1, t1, t0)
+        step = where(system == 1, t0, t1)
+        q = s
+        for k in range(n):
+            j = where(last_first == 1, n - 1 - k, k)
+            q = _slow_quotient(s, d)
+            more = _fma(-t[at + j * step], _shuffle(warp, q, uint32(j)), s)
+            s = where((row - j) * (1 - 2 * last_first) > 0, more, s)
+        s = q
+    return s

@@ -61,13 +61,30 @@ def test_every_builtin_at_every_block_size(tmp_path, first, scalar):
     assert run(code=code, WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(tmp_path)).endswith("done\n")
 
 
+EVERYWHERE = ["interpreter", 1, 4, 0, *ON_BLOCKS]
+DIFFERENTIATED = [0, 1, *((where, block) for block in BLOCKS[1::2] for where in ("cpu", "cuda"))]
+
+KEPT = """
+import pathlib, sys
+sys.path.insert(0, {here!r})
+import warp as wp
+wp.config.quiet = True
+import tile_programs
+tile_programs.check_kept({executors}, {differentiated}, pathlib.Path({folder!r}))
+print("done")
+"""
+
+
+def test_programs_that_once_went_wrong(tmp_path):
+    code = KEPT.format(here=HERE, executors=EVERYWHERE, differentiated=DIFFERENTIATED, folder=str(tmp_path))
+    assert run(code=code, WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(tmp_path)).endswith("done\n")
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_values_are_the_same_everywhere(tmp_path, part):
-    executors = ["interpreter", 1, 4, 0, *ON_BLOCKS]
-    run_programs("check_values", range(part * VALUES, (part + 1) * VALUES), executors, tmp_path)
+    run_programs("check_values", range(part * VALUES, (part + 1) * VALUES), EVERYWHERE, tmp_path)
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_gradients_are_those_of_forward_mode_and_differences(tmp_path, part):
-    executors = [0, 1, *((where, block) for block in BLOCKS[1::2] for where in ("cpu", "cuda"))]
-    run_programs("check_gradients", range(part * GRADIENTS, (part + 1) * GRADIENTS), executors, tmp_path)
+    run_programs("check_gradients", range(part * GRADIENTS, (part + 1) * GRADIENTS), DIFFERENTIATED, tmp_path)

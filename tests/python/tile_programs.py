@@ -14,8 +14,11 @@ import dataclasses
 import importlib.util
 import pathlib
 import textwrap
+import zlib
 
 import numpy as np
+import tile_programs_kept
+from tile_statements import ADDED_AT, MoreStatements
 
 import warp as wp
 from warp import _weft
@@ -29,6 +32,7 @@ HEAD = """
 import warp as wp
 
 S = wp.{scalar}
+V = wp.types.vector(length=2, dtype=S)
 
 
 @wp.func
@@ -51,14 +55,33 @@ def root(x: S):
     return wp.sqrt(wp.abs(x))
 
 
+@wp.func
+def paired(x: S, y: S):
+    return V(x, S(0.5) * y)
+
+
+@wp.func
+def folded(v: V):
+    return v[0] - v[1]
+
+
 {functions}
 @wp.kernel(enable_backward={backward})
 def program(
     x: wp.array3d(dtype=S), y: wp.array2d(dtype=S), whole: wp.array2d(dtype=int), turns: int, sums: wp.array(dtype=int)
 ):
-    block, lane = wp.tid()
+    {numbers}
     k = block % 3
 """
+
+# A block is a row of the grid, or as many threads as come next in a grid of one dimension.
+ROWS = "block, lane = wp.tid()"
+IN_A_LINE = "block, lane = wp.tid() // wp.block_dim(), wp.tid() % wp.block_dim()"
+
+
+def head(scalar: str, backward: bool = False, functions: str = "", numbers: str = ROWS) -> str:
+    """What stands in front of a program's statements."""
+    return HEAD.format(scalar=scalar, backward=backward, functions=functions, numbers=numbers)
 
 
 @dataclasses.dataclass
@@ -78,8 +101,12 @@ class Program:
     scalar: str
     kernel: wp.Kernel | None = None
 
+    @property
+    def in_a_line(self) -> bool:
+        return IN_A_LINE in self.text
 
-class Writer:
+
+class Writer(MoreStatements):
     """Statements at random."""
 
     def __init__(self, number: int, smooth: bool):
@@ -145,14 +172,20 @@ class Writer:
         kinds = [
             self.map, self.map, self.inplace, self.window, self.shift, self.view, self.sum, self.broadcast, self.product, self.product_into,
             self.element, self.gather, self.scan, self.transpose, self.function, self.choose, self.system, self.reshaped,
+            self.swap, self.named_window, self.reload, self.indexed, self.add_to_array, self.vectors, self.scaled_addition, self.dot,
+            self.extract, self.column, self.helper_loop,
         ]  # fmt: skip
-        if not self.smooth:
+        if self.smooth:
+            kinds += [self.own_sums]
+        else:
             kinds += [self.extreme, self.sort, self.threads, self.scatter, self.whole, self.reduce, self.each_element]
-        if depth:
-            kinds += [self.loop, self.branch]
+            kinds += [self.while_below]
+        nested = [self.loop, self.branch, self.by_condition, self.passed_by] if depth else []
+        if nested and not self.smooth:
+            nested += [self.by_element]
         while True:
-            kind = self.pick(*kinds)
-            lines = kind(depth) if kind in (self.loop, self.branch) else kind()
+            kind = self.pick(*kinds, *nested)
+            lines = kind(depth) if kind in nested else kind()
             if lines:
                 return lines
 
@@ -398,10 +431,11 @@ class Writer:
         whole = self.tile(whole=True)
         if whole:
             lines.append(f"wp.tile_atomic_add(sums, wp.tile_reshape({whole.name}, ({whole.count},)))")
-        assert max(at, at_whole) <= ROOM
+        assert max(at, at_whole) <= ADDED_AT
         scalar = "float64" if self.smooth else "float32"
-        head = HEAD.format(scalar=scalar, backward=self.smooth, functions="".join(self.functions))
-        return Program(head + textwrap.indent("\n".join(lines), "    ") + "\n", scalar)
+        numbers = self.pick(ROWS, ROWS, IN_A_LINE)
+        start = head(scalar, self.smooth, "".join(self.functions), numbers)
+        return Program(start + textwrap.indent("\n".join(lines), "    ") + "\n", scalar)
 
 
 def load(name: str, text: str, scalar: str, folder: pathlib.Path) -> Program:
@@ -417,6 +451,15 @@ def load(name: str, text: str, scalar: str, folder: pathlib.Path) -> Program:
 def compiled(number: int, smooth: bool, folder: pathlib.Path) -> Program:
     program = Writer(number, smooth).program()
     return load(f"tiles_{'smooth' if smooth else 'values'}_{number}", program.text, program.scalar, folder)
+
+
+def kept(text: str, smooth: bool, folder: pathlib.Path) -> Program:
+    """A program whose body is one of tile_programs_kept.py."""
+    scalar = "float64" if smooth else "float32"
+    body = textwrap.indent(textwrap.dedent(text).strip(), "    ") + "\n"
+    name = f"tiles_kept_{zlib.crc32(text.encode())}"
+    numbers = IN_A_LINE if "# in a line" in text else ROWS
+    return load(name, head(scalar, smooth, numbers=numbers) + body, scalar, folder)
 
 
 def source(number: int) -> np.ndarray:
@@ -450,13 +493,11 @@ class Launch:
                 kernel._use(_weft.Kernel(kernel._function, options, True), session.epoch)
             elif self.where not in ("cpu", "cuda"):
                 wp.config.cpu_lanes = self.where
-            wp.launch_tiled(
-                kernel,
-                dim=GRID,
-                inputs=[x or self.x, y or self.y, self.whole, 2, self.sums],
-                block_dim=self.block or 32,
-                device=self.device,
-            )
+            how = {"inputs": [x or self.x, y or self.y, self.whole, 2, self.sums], "device": self.device}
+            if self.program.in_a_line:
+                wp.launch(kernel, dim=GRID * max(self.block, 1), block_dim=max(self.block, 1), **how)
+            else:
+                wp.launch_tiled(kernel, dim=GRID, block_dim=self.block or 32, **how)
         finally:
             wp.config.cpu_lanes = before
             wp.config.enable_cpu_blocks = False
@@ -469,7 +510,10 @@ class Launch:
 
 def check_values(number: int, executors: list, folder: pathlib.Path) -> None:
     """All executors give the bits of the first."""
-    program = compiled(number, False, folder)
+    compare_values(compiled(number, False, folder), number, executors)
+
+
+def compare_values(program: Program, number: int, executors: list) -> None:
     numbers = source(number)
     first = None
     for executor in executors:
@@ -487,7 +531,10 @@ def check_values(number: int, executors: list, folder: pathlib.Path) -> None:
 
 def check_gradients(number: int, executors: list, folder: pathlib.Path) -> None:
     """The adjoint, forward mode and differences agree along a direction; all executors give the same adjoint, up to rounding."""
-    program = compiled(number, True, folder)
+    compare_gradients(compiled(number, True, folder), number, executors)
+
+
+def compare_gradients(program: Program, number: int, executors: list) -> None:
     rng = np.random.default_rng(2000 + number)
     numbers, weights, direction = source(number), rng.normal(size=(GRID, ROOM)), rng.normal(size=(GRID, SOURCE, SOURCE))
     first = None
@@ -514,3 +561,10 @@ def check_gradients(number: int, executors: list, folder: pathlib.Path) -> None:
             difference = float(((ends[0] - ends[1]) * weights).sum()) / 2e-7
             assert abs(difference - slope) <= 1e-4 * size, f"differences {difference}, adjoint {slope}: {where}"
         np.testing.assert_allclose(gradient, first, rtol=1e-9, atol=1e-9 * np.abs(first).max(), err_msg=where)
+
+
+def check_kept(executors: list, gradient_executors: list, folder: pathlib.Path) -> None:
+    for number, text in enumerate(tile_programs_kept.VALUES.values()):
+        compare_values(kept(text, False, folder), number, executors)
+    for number, text in enumerate(tile_programs_kept.GRADIENTS.values()):
+        compare_gradients(kept(text, True, folder), number, gradient_executors)

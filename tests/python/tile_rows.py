@@ -114,7 +114,7 @@ def names() -> set[str]:
 def check_row(name: str, executors: list, folder: pathlib.Path, scalar: str = "float32") -> None:
     """All executors give the bits of the first."""
     body = re.sub(r"\bSTORE\b", STORE, re.sub(r"\bSTORE_WHOLE\b", STORE_WHOLE, ROWS[name]))
-    head = tile_programs.HEAD.format(scalar=scalar, backward=False, functions=FUNCTIONS)
+    head = tile_programs.head(scalar, functions=FUNCTIONS)
     text = "from typing import Any\n" + head + textwrap.indent(body, "    ") + "\n"
     program = tile_programs.load(f"row_{name}_{scalar}", text, scalar, folder)
     first = None

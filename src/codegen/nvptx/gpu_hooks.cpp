@@ -20,6 +20,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "ir/block_functions.h"
+#include "ir/tile_memory.h"
 
 namespace weft::codegen {
 
@@ -35,6 +36,7 @@ constexpr int kMaxUnrolledOps = 48, kMaxOpsForEight = 24;
 
 /// How often; 1: not at all. Loops that may begin below zero have a copy for the usual case (passes/split_signs.h).
 int turns_at_once(const ir::Region& body) {
+  if (body.parent_op->text == ir::kRolledLoop) return 1;
   int ops = 0;
   for (const ir::Op& op : body) {
     if (!op.regions.empty() || op.code == OpCode::call || op.code == OpCode::atomic || ++ops > kMaxUnrolledOps)

@@ -184,14 +184,15 @@ DriverTable make_table() {
     return give(p);
   };
   t.pool_default = [](PoolHandle* pool, DeviceNumber) -> Result { return *pool = make_handle<PoolHandle>(), kSuccess; };
-  t.pool_set = [](PoolHandle, int, void*) -> Result {
+  t.pool_set = [](PoolHandle, int which, void* value) -> Result {
     FAKE("pool_set");
+    if (which == kPoolReleaseThreshold) std::memcpy(&state().release_threshold, value, 8);
     return kSuccess;
   };
-  t.pool_get = [](PoolHandle, int, void* value) -> Result {
+  t.pool_get = [](PoolHandle, int which, void* value) -> Result {
     FAKE("pool_get");
-    std::uint64_t used = state().allocated;
-    std::memcpy(value, &used, 8);
+    const std::uint64_t found = which == kPoolReleaseThreshold ? state().release_threshold : state().allocated;
+    std::memcpy(value, &found, 8);
     return kSuccess;
   };
   t.pool_trim = [](PoolHandle, std::size_t) -> Result {
@@ -328,18 +329,23 @@ DriverTable make_table() {
     functions[*f] = {name, texts[module]};
     return kSuccess;
   };
-  t.function_attribute = [](int* value, int which, FunctionHandle) -> Result {
+  t.function_attribute = [](int* value, int which, FunctionHandle f) -> Result {
     FAKE("function_attribute");
     if (which == kFunctionLocalBytes) return *value = 0, kSuccess;  // no stack
-    return *value = 512, kSuccess;
+    const Function& function = functions[f];
+    if (!function.module) return *value = which == kFunctionMaxThreads ? 512 : 32, kSuccess;
+    const PtxBounds bounds = function.module->bounds(function.name);
+    return *value = which == kFunctionMaxThreads ? bounds.threads : bounds.registers, kSuccess;
   };
   t.function_set_attribute = [](FunctionHandle, int, int) -> Result {
     FAKE("function_set_attribute");
     return kSuccess;
   };
-  t.occupancy_block = [](int* blocks, int* block_dim, FunctionHandle, void*, std::size_t, int) -> Result {
+  t.occupancy_block = [](int* blocks, int* block_dim, FunctionHandle f, void*, std::size_t, int) -> Result {
     FAKE("occupancy_block");
-    return *blocks = 8, *block_dim = 384, kSuccess;
+    const Function& function = functions[f];
+    const int most = function.module ? function.module->bounds(function.name).threads : 384;
+    return *blocks = 8, *block_dim = std::min(384, most), kSuccess;
   };
   t.occupancy_clusters = [](int* clusters, FunctionHandle, const LaunchConfig* config) -> Result {
     FAKE("occupancy_clusters");

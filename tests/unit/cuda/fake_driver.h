@@ -24,6 +24,7 @@ struct State {
   bool jit_accepts = true;
 
   std::size_t allocated = 0;
+  std::uint64_t release_threshold = 0;  // of the pool
   std::map<DevicePtr, std::size_t> blocks, host_blocks;
   std::vector<std::string> calls;  // of the table, in order
   std::string last_ptx;

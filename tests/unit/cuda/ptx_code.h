@@ -130,6 +130,7 @@ struct PtxFunction {
   std::vector<PtxPlace> results, parameters;
   std::uint32_t param_bytes = 0, local_bytes = 0;
   std::uint32_t least_access = 4;  // bytes, of shared memory
+  PtxBounds bounds;
 };
 
 struct PtxProgram {

@@ -25,6 +25,12 @@ struct PtxLaunch {
   std::string* count = nullptr;                           // gets a line of what ran (ptx_counts.h)
 };
 
+/// What a kernel's text says of its launches.
+struct PtxBounds {
+  int threads = 1024;  // of a block, at most
+  int registers = 32;  // of a thread, at most: a kernel that names no bound has what it takes to fill a processor
+};
+
 /// A module of PTX text.
 class PtxModule {
  public:
@@ -33,6 +39,7 @@ class PtxModule {
   explicit PtxModule(const std::string& text);
   ~PtxModule();
   bool has(const std::string& kernel) const;
+  PtxBounds bounds(const std::string& kernel) const;
   /// Runs a kernel over all its blocks, one after the other. Throws std::runtime_error for what a GPU would trap on, for
   /// races, and for what this machine does not know. Gives the number of instructions.
   std::size_t run(const std::string& kernel, const PtxLaunch& launch) const;

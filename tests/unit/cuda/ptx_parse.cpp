@@ -91,6 +91,7 @@ class Splitter {
     auto& function = program_.functions[name];
     if (!function) function = std::make_unique<PtxFunction>();
     function->name = name;
+    function->bounds = bounds_of(head);
     if (text_[at_] == ';') return;
     PtxSource source;
     source.function = function.get();
@@ -102,6 +103,30 @@ class Splitter {
     if (kernel) program_.kernels[name] = function.get();
     program_.with_body.insert(function.get());
     sources_.push_back(std::move(source));
+  }
+
+  /// ".maxntid 64, 2, 1" and ".maxnreg 24" behind a kernel's parameters.
+  static PtxBounds bounds_of(const std::string& head) {
+    PtxBounds out;
+    auto numbers_behind = [&](const char* word) {
+      std::vector<int> found;
+      std::size_t at = head.find(word);
+      if (at == std::string::npos) return found;
+      at += std::strlen(word);
+      for (int read = 0, value = 0; std::sscanf(head.c_str() + at, " %d%n", &value, &read) == 1;) {
+        found.push_back(value);
+        at = head.find_first_not_of(" \t\n", at + std::size_t(read));
+        if (at == std::string::npos || head[at] != ',') break;
+        ++at;
+      }
+      return found;
+    };
+    if (const std::vector<int> sizes = numbers_behind(".maxntid"); !sizes.empty()) {
+      out.threads = 1;
+      for (int size : sizes) out.threads *= size;
+    }
+    if (const std::vector<int> most = numbers_behind(".maxnreg"); !most.empty()) out.registers = most.front();
+    return out;
   }
 
   void add_body(PtxSource& source) {
@@ -250,6 +275,11 @@ PtxModule::PtxModule(const std::string& text) : program_(std::make_unique<PtxPro
 PtxModule::~PtxModule() = default;
 
 bool PtxModule::has(const std::string& kernel) const { return program_->kernels.count(kernel) != 0; }
+
+PtxBounds PtxModule::bounds(const std::string& kernel) const {
+  const auto found = program_->kernels.find(kernel);
+  return found == program_->kernels.end() ? PtxBounds() : found->second->bounds;
+}
 
 std::vector<PtxSource> split_ptx(const std::string& text, PtxProgram& program) {
   return Splitter(text, program).split();

@@ -202,6 +202,18 @@ TEST(PtxMachine, BarriersThatNotAllComeByAreAnError) {
   EXPECT_NE(error.find("threads wait for each other at different places"), std::string::npos) << error;
 }
 
+TEST(PtxMachine, BoundsOfKernels) {
+  const std::string head = ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry ";
+  const PtxModule module(
+      head +
+      "plain(.param .u64 x)\n{\n  ret;\n}\n.visible .entry few(.param .u64 x)\n.maxntid 64, 2, 1\n"
+      ".minnctapersm 4\n.maxnreg 24\n{\n  ret;\n}\n.visible .entry one(.param .u64 x)\n.maxntid 96\n{\n  ret;\n}\n");
+  EXPECT_EQ(module.bounds("plain").threads, 1024);
+  EXPECT_EQ(module.bounds("few").threads, 128);
+  EXPECT_EQ(module.bounds("few").registers, 24);
+  EXPECT_EQ(module.bounds("one").threads, 96);
+}
+
 TEST(PtxMachine, UnknownInstructionsAreNamedWhereTheyRun) {
   EXPECT_EQ(
       error_of(kernel("setp.eq.u32 %p1, %t, 9;\n@%p1 tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];"), 4),
