@@ -58,7 +58,7 @@ class Finder {
         out.push_back({{std::move(found)}, {}});
     });
     std::erase_if(out, [&](LateDraws& counter) {
-      return !may_wait(counter) || (!kernel_.form.no_overlap && !find_pairs(counter));
+      return !may_wait(counter) || !stays_in_order(counter) || (!kernel_.form.no_overlap && !find_pairs(counter));
     });
     drop_entangled(out);
     return out;
@@ -181,6 +181,30 @@ class Finder {
       apart &= ((written | alias_.direct_reads(op)) & changes) == 0 && (written & reads) == 0;
     });
     return apart;
+  }
+
+  /// Records are written where tails end, and a record's whole tail runs at once. So tails have to end in the order of their draws, and
+  /// none may store before those of earlier draws have.
+  static bool stays_in_order(const LateDraws& counter) {
+    std::unordered_map<const Op*, const LateDraw*> draws, tails;
+    for (const LateDraw& draw : counter.draws) {
+      draws.emplace(draw.draw, &draw);
+      for (const Op* op : draw.tail) tails.emplace(op, &draw);
+    }
+    for (const LateDraw& draw : counter.draws) {
+      std::unordered_set<const LateDraw*> later;
+      for (const Op* op = draw.draw->next; op != draw.tail.back(); op = op->next) {
+        if (const auto drawn = draws.find(op); drawn != draws.end()) later.insert(drawn->second);
+        bool inside = false;
+        for (const ir::Region* region : op->regions)
+          ir::walk(*region, [&](const Op& inner) { inside |= draws.contains(&inner); });
+        if (inside) return false;
+        const auto of = tails.find(op);
+        if (of == tails.end() || !later.contains(of->second)) continue;
+        if (op == of->second->tail.back() || touches_memory(*op)) return false;
+      }
+    }
+    return true;
   }
 
   /// No operation waits for two draws, and no tail keeps what waits itself.

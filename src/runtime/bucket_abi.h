@@ -11,17 +11,17 @@ namespace weft::runtime {
 struct BucketStream {
   char* base = nullptr;      // of the array
   std::uint64_t shift = 0;   // an element's number, shifted by so much, is its bucket's
-  char** cursors = nullptr;  // by bucket: where the next record goes; kNoBucketRoom: nowhere yet
+  char** cursors = nullptr;  // by bucket: where the next record goes
   void* worker = nullptr;
 };
 static_assert(sizeof(BucketStream) == 32, "generated code knows it");
-inline constexpr std::uint64_t kBucketBlock = 4096;  // bytes of memory for records of one bucket, and where they lie
-inline constexpr std::uint64_t kBucketHeader = 64;   // in front of the first record
-inline constexpr std::uint64_t kNoBucketRoom = kBucketBlock;  // no record fits between this address and the next block
+/// Bytes in front of a worker for the next records of a bucket, at a multiple of their number. When no further record fits, who has
+/// written the last one has them put away (weft_rt_bucket).
+inline constexpr std::uint64_t kBucketUnit = 256;
 
 }  // namespace weft::runtime
 
 extern "C" {
-/// Room for the next record of a bucket, when no further one fits where the last one was written.
-char* weft_rt_bucket(weft::runtime::BucketStream* stream, std::int64_t bucket);
+/// Puts the unit of a bucket away: the next record goes to its begin again.
+void weft_rt_bucket(weft::runtime::BucketStream* stream, std::int64_t bucket);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -89,6 +90,24 @@ struct Run {
   mutable std::atomic<std::int64_t> piece{0};  // threads that run between two looks at `stop`, as far as known
   mutable std::atomic<std::int64_t> busy{0};   // ns that all workers took together, if that is asked for
   bool adds_up = false;
+  mutable std::mutex mutex{};
+  mutable std::vector<std::int64_t> held_back{};  // chunks, by the gate
+  std::vector<std::int64_t> left{};               // chunks that were held back before; none: all are run
+
+  /// The i-th chunk, on one of several threads.
+  void shared_chunk(std::int64_t i) const noexcept {
+    const std::int64_t number = left.empty() ? i : left[std::size_t(i)];
+    if (options.gate && !options.gate->is_open() && !questions.stopped() && hold_back(number)) return;
+    timed_chunk(number);
+  }
+
+  bool hold_back(std::int64_t number) const noexcept try {
+    const std::lock_guard lock(mutex);
+    held_back.push_back(number);
+    return true;
+  } catch (...) {  // no memory: it runs after all
+    return false;
+  }
 
   void timed_chunk(std::int64_t number) const noexcept {
     if (!adds_up) return chunk(number);
@@ -274,6 +293,20 @@ WEFT_HOT bool is_plain_and_short(const KernelCode& code, std::int64_t total, con
          double(total) * cost_of(code) < kWorthNotingNs && seen_cost(code, double(total)) < kLeastAwakeNs;
 }
 
+/// Runs all chunks on several threads; those that the gate has held back when it has made room, as many as it then lets in.
+void run_shared(Run& run, int threads) {
+  const auto body = [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->shared_chunk(i); };
+  const WaitBody wait = run.questions.wanted() ? &Run::wait : nullptr;
+  parallel_chunks(run.plan.chunks, body, &run, threads, wait, ChunkOrder::apart, run.plan.is_brief);
+  while (!run.held_back.empty()) {
+    run.options.gate->make_room();
+    run.left.swap(run.held_back);
+    run.held_back.clear();
+    std::ranges::sort(run.left);
+    parallel_chunks(std::int64_t(run.left.size()), body, &run, threads, wait, ChunkOrder::apart);
+  }
+}
+
 /// Runs such a launch: what is below, less what it does not need.
 WEFT_HOT void launch_shortly(const KernelCode& code, const void* params, std::span<const std::int64_t> dims,
                              std::int64_t total, int threads, const PrintSink* sink) {
@@ -332,9 +365,7 @@ WEFT_HOT bool launch(const KernelCode& code, const void* params, std::span<const
       print.flush_if_any();
     }
   } else {
-    parallel_chunks(
-        plan.chunks, [](void* state, std::int64_t i) noexcept { static_cast<const Run*>(state)->timed_chunk(i); }, &run,
-        threads, questions.wanted() ? &Run::wait : nullptr, ChunkOrder::apart, plan.is_brief);
+    run_shared(run, threads);
     print.flush_if_any();
   }
   note.reset();

@@ -33,6 +33,18 @@ struct KernelCode {
   std::span<const CheckSite> check_sites;  // by site number
 };
 
+/// Holds chunks of a launch back while there is no room for what they would leave behind.
+class ChunkGate {
+ public:
+  /// Whether another chunk may begin now; asked by the thread that would run it.
+  virtual bool is_open() const noexcept = 0;
+  /// Makes room, while no chunk runs, because some were held back.
+  virtual void make_room() = 0;
+
+ protected:
+  ~ChunkGate() = default;
+};
+
 struct LaunchOptions {
   bool serial = false;                    // threads in increasing order on the calling thread
   bool descending = false;                // with serial: in decreasing order, as adjoints undo what threads did
@@ -48,6 +60,7 @@ struct LaunchOptions {
   /// to stop; true ends the launch as `stop` does. Null: nobody asks.
   bool (*interrupted)(void* state) noexcept = nullptr;
   void* interrupted_state = nullptr;
+  ChunkGate* gate = nullptr;  // null: chunks begin when a thread is free
 };
 
 /// How a launch is cut: chunks of `chunk_threads` consecutive threads, the last one shorter.

@@ -100,7 +100,7 @@ class Blocks {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
     Block* taken = blocks.take(context, std::size_t(current_part()));
     if (!taken) return;
-    blocks.entry_(begin, end, blocks.params_of(*taken), context);
+    blocks.run(*taken, begin, end, context);
     taken->busy.store(false, std::memory_order_release);
   }
 
@@ -114,7 +114,7 @@ class Blocks {
   /// As `chunk`, for launches whose every chunk has its own block.
   static void part(std::int64_t begin, std::int64_t end, const void* self, LaunchContext* context) {
     auto& blocks = *static_cast<Blocks*>(const_cast<void*>(self));
-    blocks.entry_(begin, end, blocks.params_of(blocks.blocks_[std::size_t(begin / blocks.part_threads)]), context);
+    blocks.run(blocks.blocks_[std::size_t(begin / blocks.part_threads)], begin, end, context);
   }
   std::int64_t part_threads = 1;
 
@@ -126,32 +126,50 @@ class Blocks {
       if (!block.copies.empty()) used.push_back(&block);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       const std::uint64_t size = scalar_size(targets_[t].scalar);
-      std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> touched(used.size());
+      std::vector<const SumCopy::Ranges*> touched(used.size());
       std::vector<std::atomic<std::uint64_t>> useful(used.size());
-      parallel_for(std::int64_t(used.size()),
-                   [&](std::int64_t b) { touched[std::size_t(b)] = used[std::size_t(b)]->copies[t].touched(); });
+      const auto ask = [&](std::int64_t b) {
+        Block& block = *used[std::size_t(b)];
+        touched[std::size_t(b)] = &block.copies[t].touched(block.grown);
+      };
+      if (std::ranges::any_of(used, &Block::grown))
+        parallel_for(std::int64_t(used.size()), ask);
+      else
+        for (std::size_t b = 0; b < used.size(); ++b) ask(std::int64_t(b));
       // In pieces over all cores, each piece over all copies in the order of blocks: the sums differ from run to run
       // only by which chunks a block got, as atomic additions would, and not at all where that is fixed.
       const std::uint64_t bytes = bytes_of(targets_[t]);
       const std::uint64_t piece = std::max<std::uint64_t>(kLeastPiece, bytes / 64 / kLeastPiece * kLeastPiece);
+      const std::uint64_t pieces = (bytes + piece - 1) / piece;
+      std::vector<std::uint8_t> in_vain(used.size() * pieces);  // by block and piece: pages without anything to add
       const auto add_piece = [&](std::int64_t k) {
         const std::uint64_t lo = std::uint64_t(k) * piece, hi = std::min(bytes, lo + piece);
         for (std::size_t b = 0; b < used.size(); ++b) {
           std::uint64_t found = 0;
-          auto range = std::ranges::upper_bound(touched[b], lo, {}, &std::pair<std::uint64_t, std::uint64_t>::second);
-          for (; range != touched[b].end() && range->first < hi; ++range)
+          bool any = false;
+          auto range = std::ranges::upper_bound(*touched[b], lo, {}, &SumCopy::Ranges::value_type::second);
+          for (; range != touched[b]->end() && range->first < hi; ++range) {
+            any = true;
             found += add_range(targets_[t], used[b]->copies[t].data(), std::max(lo, range->first) / size,
                                std::min(hi, range->second) / size);
+          }
+          in_vain[b * pieces + std::uint64_t(k)] = any && found == 0;
           if (found) useful[b].fetch_add(found * size, std::memory_order_relaxed);
         }
       };
       // Where data are in order, each worker's part of the array is what its own copy has in its cache.
-      parallel_for(std::int64_t((bytes + piece - 1) / piece), add_piece, 0, ChunkOrder::apart);
+      parallel_for(std::int64_t(pieces), add_piece, 0, ChunkOrder::apart);
       for (std::size_t b = 0; b < used.size(); ++b) {
         std::uint64_t all = 0;
-        for (const auto& [lo, hi] : touched[b]) all += hi - lo;
-        // Pages are dear, and the next launch may need them after all: now and then is enough.
-        if (useful[b].load() < all / 4 && launches % 16 == 0) used[b]->copies[t].forget_pages();
+        for (const auto& [lo, hi] : *touched[b]) all += hi - lo;
+        // Pages are dear, and the next launch may need them after all: now and then is enough. Those that were of use stay, and
+        // all of them where only zeros were added, which says nothing.
+        const std::uint64_t of_use = useful[b].load();
+        if (of_use == 0 || of_use >= all / 4 || launches % 16 != 0) continue;
+        for (std::uint64_t k = 0, next = 0; k < pieces; k = next + 1) {
+          for (next = k; next < pieces && in_vain[b * pieces + next];) ++next;
+          if (next > k) used[b]->copies[t].forget_pages(k * piece, std::min(bytes, next * piece));
+        }
       }
     }
   }
@@ -161,6 +179,7 @@ class Blocks {
     enum class State : std::uint8_t { unmade, made, impossible };
     alignas(64) std::atomic<bool> busy{false};  // guards the rest while chunks run
     State state = State::unmade;
+    bool grown = false;                 // pages of the copies may have been touched for the first time
     std::vector<std::uint64_t> params;  // none: the program's own
     std::vector<SumCopy> copies;        // by target
   };
@@ -186,7 +205,12 @@ class Blocks {
     return found;
   }
 
-  const void* params_of(const Block& block) const { return block.params.empty() ? params_ : block.params.data(); }
+  void run(Block& block, std::int64_t begin, std::int64_t end, LaunchContext* context) const {
+    if (block.copies.empty()) return entry_(begin, end, params_, context);
+    const PageFaults faults;
+    entry_(begin, end, block.params.data(), context);
+    block.grown |= faults.any();
+  }
 
   /// A block that nobody uses, the wanted one if it is among them. There is one for each worker; where there is no memory for
   /// all, a worker waits. Null: the launch was stopped meanwhile.

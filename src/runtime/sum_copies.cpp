@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <span>
 
 namespace weft::runtime {
@@ -46,8 +49,9 @@ class Pool {
     return *pool;
   }
 
-  /// Memory that had this number if there is some, else any of that size. `resident`: how much of it was written to.
-  char* take(std::uint64_t bytes, int number, std::uint64_t& resident) {
+  /// Memory that had this number if there is some, else any of that size. `resident`, `touched`: how much of it was written to, and
+  /// where.
+  char* take(std::uint64_t bytes, int number, std::uint64_t& resident, SumCopy::Ranges& touched) {
     {
       std::lock_guard lock(mutex_);
       auto best = kept_.end();
@@ -59,23 +63,26 @@ class Pool {
       if (best != kept_.end()) {
         char* found = best->memory;
         resident = best->resident;
+        touched = std::move(best->touched);
         mapped_ -= bytes;
         resident_ -= resident;
         kept_.erase(best);
         return found;
       }
     }
-    resident = bytes < kMapped ? bytes : 0;
+    const bool is_whole = bytes < kMapped;
+    resident = is_whole ? bytes : 0;
+    if (is_whole) touched = {{0, bytes}};
     return allocate(bytes);
   }
 
-  void give_back(char* memory, std::uint64_t bytes, int number, std::uint64_t resident) {
+  void give_back(char* memory, std::uint64_t bytes, int number, std::uint64_t resident, SumCopy::Ranges touched) {
     std::lock_guard lock(mutex_);
-    kept_.push_back({memory, bytes, resident, number});
+    kept_.push_back({memory, bytes, resident, number, std::move(touched)});
     mapped_ += bytes;
     resident_ += resident;
     while (resident_ > kMostKept || mapped_ > kMostMapped) {  // the oldest first
-      const Kept oldest = kept_.front();
+      const Kept& oldest = kept_.front();
       mapped_ -= oldest.bytes;
       resident_ -= oldest.resident;
       release(oldest.memory, oldest.bytes);
@@ -88,6 +95,7 @@ class Pool {
     char* memory;
     std::uint64_t bytes, resident;
     int number;
+    SumCopy::Ranges touched;
   };
   std::mutex mutex_;
   std::vector<Kept> kept_;
@@ -114,22 +122,27 @@ class PageMap {
 
 }  // namespace
 
-SumCopy::SumCopy(std::uint64_t bytes, int number)
-    : data_(Pool::shared().take(bytes, number, resident_)), bytes_(bytes), number_(number) {}
-
-SumCopy::~SumCopy() {
-  if (data_) Pool::shared().give_back(data_, bytes_, number_, resident_);
+SumCopy::SumCopy(std::uint64_t bytes, int number) : bytes_(bytes), number_(number) {
+  data_ = Pool::shared().take(bytes, number, resident_, touched_);
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> SumCopy::touched() const {
-  if (bytes_ < kMapped) return {{0, bytes_}};
+SumCopy::~SumCopy() {
+  if (data_) Pool::shared().give_back(data_, bytes_, number_, resident_, std::move(touched_));
+}
+
+const SumCopy::Ranges& SumCopy::touched(bool grown) {
+  if (grown && bytes_ >= kMapped) touched_ = ask_touched();
+  return touched_;
+}
+
+SumCopy::Ranges SumCopy::ask_touched() {
   constexpr std::uint64_t kThere = std::uint64_t(3) << 62;  // in memory, or swapped out
   const std::uint64_t page = page_size(), first = reinterpret_cast<std::uintptr_t>(data_) / page;
   const std::uint64_t count = (bytes_ + page - 1) / page;
   std::vector<std::uint64_t> words(count);
   resident_ = bytes_;
   if (!PageMap().read(first, words)) return {{0, bytes_}};
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  Ranges out;
   resident_ = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
     if (!(words[k] & kThere)) continue;
@@ -143,10 +156,56 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> SumCopy::touched() const {
   return out;
 }
 
-void SumCopy::forget_pages() const {
+void SumCopy::forget_pages(std::uint64_t begin, std::uint64_t end) {
   if (bytes_ < kMapped) return;
-  ::madvise(data_, bytes_, MADV_DONTNEED);
+  const std::uint64_t page = page_size();
+  begin = (begin + page - 1) / page * page;
+  if (end < bytes_) end = end / page * page;
+  if (begin >= end) return;
+  ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
+  Ranges left;
   resident_ = 0;
+  const auto keep = [&](std::uint64_t lo, std::uint64_t hi) {
+    if (lo >= hi) return;
+    left.emplace_back(lo, hi);
+    resident_ += hi - lo;
+  };
+  for (const auto& [lo, hi] : touched_) {
+    keep(lo, std::min(hi, begin));
+    keep(std::max(lo, end), hi);
+  }
+  touched_ = std::move(left);
+}
+
+namespace {
+
+std::optional<std::uint64_t> faults_of_thread() {
+  rusage used{};
+  if (::getrusage(RUSAGE_THREAD, &used) != 0) return std::nullopt;
+  return std::uint64_t(used.ru_minflt) + std::uint64_t(used.ru_majflt);
+}
+
+/// Whether the system counts faults: some that run in a sandbox say zero. A page that is touched tells.
+bool are_faults_counted() {
+  void* const mapped =
+      ::mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return false;
+  const std::optional<std::uint64_t> before = faults_of_thread();
+  *static_cast<volatile char*>(mapped) = 1;
+  const std::optional<std::uint64_t> after = faults_of_thread();
+  ::munmap(mapped, page_size());
+  return before && after && *after > *before;
+}
+
+}  // namespace
+
+std::uint64_t PageFaults::count() {
+  static const bool counted = are_faults_counted();
+  if (counted)
+    if (const std::optional<std::uint64_t> faults = faults_of_thread()) return *faults;
+  // Without an answer each count is another one: as if there had been some.
+  static std::atomic<std::uint64_t> unknown{0};
+  return unknown.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace weft::runtime

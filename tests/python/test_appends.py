@@ -289,6 +289,39 @@ def test_numbers_that_meet(run_by):
 
 
 @wp.kernel(enable_backward=False)
+def last_first(count: wp.array(dtype=int), first: wp.array(dtype=int), second: wp.array(dtype=int)):
+    i = wp.tid()
+    a = wp.atomic_add(count, 0, 1)
+    b = wp.atomic_add(count, 0, 1)
+    second[b] = i
+    first[a] = i
+
+
+@wp.kernel(enable_backward=False)
+def one_inside(count: wp.array(dtype=int), first: wp.array(dtype=int), second: wp.array(dtype=int)):
+    i = wp.tid()
+    a = wp.atomic_add(count, 0, 1)
+    if i % 2 == 0:
+        b = wp.atomic_add(count, 0, 1)
+        second[b] = i
+    first[a] = i
+
+
+@pytest.mark.parametrize("kernel", [last_first, one_inside], ids=lambda k: k.key)
+def test_a_threads_numbers_go_up(run_by, kernel):
+    """Whatever is written first."""
+    count, first, second = ints([0]), ints(np.full(2 * N, -1)), ints(np.full(2 * N, -1))
+    launch(kernel, N, count, first, second)
+    threads = np.arange(N)[:: 1 if kernel is last_first else 2]
+    assert count.numpy()[0] == N + len(threads)
+    of_first, of_second = np.zeros(N, dtype=int), np.zeros(N, dtype=int)
+    for numbers, found in ((of_first, first.numpy()), (of_second, second.numpy())):
+        places = np.flatnonzero(found >= 0)
+        numbers[found[places]] = places
+    assert (of_first[threads] < of_second[threads]).all()
+
+
+@wp.kernel(enable_backward=False)
 def runs(lengths: wp.array(dtype=int), count: wp.array(dtype=int), out: wp.array(dtype=int)):
     i = wp.tid()
     n = lengths[i]

@@ -57,6 +57,14 @@ def scatter_grid(at: wp.array2d(dtype=int), out: wp.array2d(dtype=wp.vec2d), tur
 
 
 @wp.kernel
+def scatter_often(at: wp.array(dtype=int), out: wp.array(dtype=wp.vec3), sums: wp.array(dtype=wp.vec4)):
+    i = wp.tid()
+    for k in range(wp.static(10)):  # more than what is written out lane by lane
+        wp.atomic_add(out, (at[i] + k * 7) % out.shape[0], wp.vec3(1.0, float(k), 2.0))
+    wp.atomic_add(sums, at[i] % sums.shape[0], wp.vec4(1.0, 2.0, 3.0, 4.0))
+
+
+@wp.kernel
 def read(at: wp.array(dtype=int), x: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
     i = wp.tid()
     v = x[at[i]]
@@ -101,6 +109,17 @@ def test_doubles_and_matrices_over_two_dimensions(way, lanes):
     np.add.at(want, (at % 100, at // 100), np.stack(np.broadcast_arrays(1.0, np.arange(399.0)[None, :]), -1) * np.ones((301, 1, 1)))
     np.testing.assert_array_equal(out.numpy(), want)
     np.testing.assert_array_equal(turns.numpy(), np.bincount(at.ravel() % 97, minlength=97)[:, None, None] * np.eye(3, dtype=np.float32))
+
+
+def test_many_additions(way, lanes):
+    at, _ = data()
+    out, sums = wp.zeros(PLACES, dtype=wp.vec3), wp.zeros(5003, dtype=wp.vec4)
+    wp.launch(scatter_often, dim=THREADS, inputs=[wp.array(at), out, sums])
+    want = np.zeros((PLACES, 3))
+    for k in range(10):
+        np.add.at(want, (at + 7 * k) % PLACES, [1.0, k, 2.0])
+    np.testing.assert_array_equal(out.numpy(), want.astype(np.float32))
+    np.testing.assert_array_equal(sums.numpy(), np.bincount(at % 5003, minlength=5003)[:, None] * np.float32([1, 2, 3, 4]))
 
 
 def test_gradients_of_reads(way, lanes):

@@ -320,7 +320,7 @@ class ElementAtomic {
 
   void one_lane(llvm::Value* lane) {
     llvm::Value* element = e_.lane_of(pointers_, lane);
-    if (in_bucket_) return write_down(element, lane, values_);
+    if (in_bucket_) return write_down(bucket_place(e_, op_, first_scalar(element)), lane, values_);
     if (adds_pairs()) return add_pairs(element, lane);
     for (std::size_t k = 0; k < info_.parts.size(); ++k) {
       const PartInfo& part = info_.parts[k];
@@ -332,14 +332,19 @@ class ElementAtomic {
   }
 
   /// All components of an addition, for one lane or for all of them where they were joined.
-  void write_down(llvm::Value* element, llvm::Value* lane, const Parts& values) {
+  void write_down(BucketPlace place, llvm::Value* lane, const Parts& values) {
     llvm::SmallVector<llvm::Value*, 16> scalars;
     for (std::size_t k = 0; k < info_.parts.size(); ++k) {
       WEFT_CHECK(info_.parts[k].count == 1 && info_.parts[k].kind != PartKind::block, "streams are of few scalars");
       llvm::Value* all = e_.plain(values[k]);
       scalars.push_back(joins_lanes_ ? of_all_lanes(info_.parts[k].scalar, all) : e_.lane_of(all, lane));
     }
-    put_in_bucket(e_, op_, e_.byte_offset(element, b_.getInt64(at_.offset + info_.parts[0].offset)), scalars);
+    put_in_bucket(e_, op_, place, scalars);
+  }
+
+  /// Its address in an element, or in those of all lanes.
+  llvm::Value* first_scalar(llvm::Value* elements) {
+    return b_.CreateConstGEP1_64(e_.unit.i8, elements, std::uint64_t(at_.offset) + info_.parts[0].offset);
   }
 
   /// The same for each lane, by way of memory: LLVM would write whole vectors there for every lane that is taken out of them.
@@ -355,14 +360,21 @@ class ElementAtomic {
       llvm::Type* type = all->getType()->getScalarType();
       return b_.CreateLoad(type, b_.CreateGEP(type, memory, b_.CreateZExtOrTrunc(lane, e_.unit.i64)));
     };
-    llvm::AllocaInst* places = kept(pointers_);
+    const BucketPlace places = bucket_place(e_, op_, first_scalar(pointers_));
+    llvm::AllocaInst *words = kept(places.word), *buckets = kept(places.bucket);
     llvm::SmallVector<llvm::AllocaInst*, 16> memory;
     for (const Part& part : values_) memory.push_back(kept(e_.plain(part)));
-    e_.for_each_lane(active_, [&](llvm::Value* lane) {
+    auto one = [&](llvm::Value* lane) {
       Parts own;
       for (std::size_t k = 0; k < memory.size(); ++k) own.push_back({lane_in(memory[k], e_.plain(values_[k]), lane)});
-      write_down(lane_in(places, pointers_, lane), nullptr, own);
-    });
+      write_down({lane_in(words, places.word, lane), lane_in(buckets, places.bucket, lane)}, nullptr, own);
+    };
+    // One behind the other where all take part and that is little code: the end of a loop is foretold badly between branches that
+    // nobody can foretell.
+    constexpr std::size_t kMostScalars = 24;  // of a kernel: eight vectors
+    if (active_ || e_.written_out + info_.parts.size() > kMostScalars) return e_.for_each_lane(active_, one);
+    e_.written_out += info_.parts.size();
+    for (int lane = 0; lane < e_.W; ++lane) one(b_.getInt64(std::uint64_t(lane)));
   }
 
   /// One number at one address: component i of part k, for one lane, or for all of them where they were joined.

@@ -33,41 +33,58 @@ Stream read_stream(Emitter& e, std::uint64_t number) {
           read(unit.ptr, self, offsetof(runtime::BucketStream, cursors))};
 }
 
+Stream stream_of(Emitter& e, const ir::Op& op) {
+  return read_stream(e, std::uint64_t(op.imm - analysis::kAddsByStream));
+}
+
 }  // namespace
 
-void put_in_bucket(Emitter& e, const ir::Op& op, llvm::Value* place, llvm::ArrayRef<llvm::Value*> scalars) {
+BucketPlace bucket_place(Emitter& e, const ir::Op& op, llvm::Value* address) {
   llvm::IRBuilder<>& b = e.b;
   CodeUnit& unit = e.unit;
-  const Stream stream = read_stream(e, std::uint64_t(op.imm - analysis::kAddsByStream));
+  const Stream stream = stream_of(e, op);
+  const std::uint32_t element_words = std::uint32_t(op.operand(0)->type->element()->size() / 4);
+  llvm::Type *i64 = unit.i64, *i32 = unit.i32;
+  llvm::Value *base = b.CreatePtrToInt(stream.base, i64), *shift = b.CreateTrunc(stream.shift, i32);
+  if (auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(address->getType())) {
+    i64 = llvm::FixedVectorType::get(i64, lanes->getNumElements());
+    i32 = llvm::FixedVectorType::get(i32, lanes->getNumElements());
+    base = b.CreateVectorSplat(lanes->getNumElements(), base);
+    shift = b.CreateVectorSplat(lanes->getNumElements(), shift);
+  }
+  llvm::Value* distance = b.CreateSub(b.CreatePtrToInt(address, i64), base);
+  llvm::Value* word = b.CreateTrunc(b.CreateLShr(distance, llvm::ConstantInt::get(i64, 2)), i32);
+  // By whole elements: parts of one never go to two buckets, whose owners would meet there.
+  llvm::Value* element = b.CreateUDiv(word, llvm::ConstantInt::get(i32, element_words));
+  return {word, b.CreateLShr(element, shift)};
+}
+
+void put_in_bucket(Emitter& e, const ir::Op& op, BucketPlace place, llvm::ArrayRef<llvm::Value*> scalars) {
+  llvm::IRBuilder<>& b = e.b;
+  CodeUnit& unit = e.unit;
+  const Stream stream = stream_of(e, op);
   const std::uint64_t scalar = scalars.front()->getType()->getScalarSizeInBits() / 8;
   const std::uint64_t record = 4 + scalar * scalars.size();
-  const std::uint32_t element_words = std::uint32_t(op.operand(0)->type->element()->size() / 4);
-  llvm::Value* distance = b.CreateSub(b.CreatePtrToInt(place, unit.i64), b.CreatePtrToInt(stream.base, unit.i64));
-  llvm::Value* word = b.CreateTrunc(b.CreateLShr(distance, 2), unit.i32);
-  // By whole elements: parts of one never go to two buckets, whose owners would meet there.
-  llvm::Value* element = b.CreateZExt(b.CreateUDiv(word, b.getInt32(element_words)), unit.i64);
-  llvm::Value* bucket = b.CreateLShr(element, stream.shift);
+  llvm::Value* bucket = b.CreateZExt(place.bucket, unit.i64);
   llvm::Value* slot = b.CreateGEP(unit.ptr, stream.cursors, bucket);
-  llvm::Value* last = b.CreateAlignedLoad(unit.ptr, slot, llvm::Align(8));
-  // It fits if it ends in the block in which what was written before has ended.
-  llvm::Value* before = b.CreateSub(b.CreatePtrToInt(last, unit.i64), b.getInt64(1));
-  llvm::Value* apart = b.CreateXor(before, b.CreateAdd(before, b.getInt64(record)));
-  llvm::Value* full = b.CreateICmpUGE(apart, b.getInt64(runtime::kBucketBlock));
-  llvm::BasicBlock *from = b.GetInsertBlock(), *more = e.block("bucket.full"), *put = e.block("bucket.put");
-  b.CreateCondBr(full, more, put, e.rarely());
-  b.SetInsertPoint(more);
-  auto* type = llvm::FunctionType::get(unit.ptr, {unit.ptr, unit.i64}, false);
-  llvm::Value* fresh =
-      b.CreateCall(unit.helper("weft_rt_bucket", type, /*may_read_memory=*/true), {stream.self, bucket});
-  b.CreateBr(put);
-  b.SetInsertPoint(put);
-  llvm::PHINode* at = b.CreatePHI(unit.ptr, 2);
-  at->addIncoming(last, from);
-  at->addIncoming(fresh, more);
-  b.CreateAlignedStore(word, at, llvm::Align(4));
+  llvm::Value* at = b.CreateAlignedLoad(unit.ptr, slot, llvm::Align(8));
+  b.CreateAlignedStore(place.word, at, llvm::Align(4));
   for (std::size_t k = 0; k < scalars.size(); ++k)
     b.CreateAlignedStore(scalars[k], b.CreateConstGEP1_64(unit.i8, at, 4 + k * scalar), llvm::Align(4));
-  b.CreateAlignedStore(b.CreateConstGEP1_64(unit.i8, at, record), slot, llvm::Align(8));
+  llvm::Value* next = b.CreateConstGEP1_64(unit.i8, at, record);
+  b.CreateAlignedStore(next, slot, llvm::Align(8));
+  // Units lie at multiples of their size. One into which no further record fits is put away.
+  llvm::Value* filled = b.CreateAnd(b.CreatePtrToInt(next, unit.i64), b.getInt64(runtime::kBucketUnit - 1));
+  llvm::Value* full = runtime::kBucketUnit % record == 0
+                          ? b.CreateICmpEQ(filled, b.getInt64(0))
+                          : b.CreateICmpUGT(filled, b.getInt64(runtime::kBucketUnit - record));
+  llvm::BasicBlock *away = e.block("bucket.full"), *done = e.block("bucket.done");
+  b.CreateCondBr(full, away, done, e.rarely());
+  b.SetInsertPoint(away);
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {unit.ptr, unit.i64}, false);
+  b.CreateCall(unit.helper("weft_rt_bucket", type, /*may_read_memory=*/true), {stream.self, bucket});
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
 }
 
 }  // namespace weft::codegen

@@ -8,7 +8,12 @@ namespace weft::codegen {
 
 /// Whether an addition is one of those (analysis::find_sum_streams).
 bool goes_to_bucket(const ir::Op& op);
-/// Writes down the addition of neighbouring scalars to an address of one of the array's elements.
-void put_in_bucket(Emitter& e, const ir::Op& op, llvm::Value* place, llvm::ArrayRef<llvm::Value*> scalars);
+/// Where an addition goes: the word of the array, and its bucket. For one thread, or for all lanes.
+struct BucketPlace {
+  llvm::Value *word, *bucket;  // 32 bits each
+};
+BucketPlace bucket_place(Emitter& e, const ir::Op& op, llvm::Value* address);
+/// Writes down the addition of neighbouring scalars to one of the array's elements.
+void put_in_bucket(Emitter& e, const ir::Op& op, BucketPlace place, llvm::ArrayRef<llvm::Value*> scalars);
 
 }  // namespace weft::codegen

@@ -226,6 +226,7 @@ class Emitter {
   llvm::Value* mask = nullptr;   // <W x i1>; null: all lanes active
   AddQueue* queue = nullptr;     // takes additions that may wait (add_queue.h); null: none may
   DrawQueues* draws = nullptr;   // the same for draws from counters (draw_queue.h)
+  std::size_t written_out = 0;   // scalars of additions to buckets whose lanes are written out
   GroupedAdds* group = nullptr;  // GPU: the same in a loop (nvptx/grouped_adds.h)
 
   // -- values (emit/value.cpp)
@@ -495,7 +496,11 @@ class Emitter {
   Carried carry_in(std::span<ir::Value* const> args, std::span<ir::Value* const> init);
   Carried carry_phis(std::span<ir::Value* const> args, const Carried& in, llvm::BasicBlock* from);
   void carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,
-                  llvm::Value* active);
+                  llvm::Value* active, const ir::Op* loop = nullptr);
+  /// Whether anything behind a loop looks at what it carried.
+  bool is_looked_at(const ir::Op& loop, std::size_t result);
+  std::unordered_map<const ir::Region*, std::unordered_set<const ir::Value*>>
+      looked_at_;  // by function: results of loops
   Carried join_carried(std::span<ir::Value* const> args,
                        std::initializer_list<std::pair<llvm::BasicBlock*, const Carried*>> ways);
   /// A loop over a part of a `for` that runs at least once: from which block it is entered, its own, and where it goes.

@@ -3,6 +3,8 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/target_hooks.h"
 #include "ir/block_functions.h"
+#include "ir/tile_memory.h"
+#include "ir/walk.h"
 
 namespace weft::codegen {
 
@@ -56,9 +58,24 @@ Emitter::Carried Emitter::carry_phis(std::span<ir::Value* const> args, const Car
   return phis;
 }
 
-/// At the end of the body: the next values go into the phis. `active` keeps lanes that did not take part.
+bool Emitter::is_looked_at(const ir::Op& loop, std::size_t result) {
+  const ir::Region* whole = loop.parent;
+  while (whole->parent_op) whole = whole->parent_op->parent;
+  const auto [known, fresh] = looked_at_.try_emplace(whole);
+  if (fresh)
+    ir::walk(*whole, [&](const ir::Op& op) {
+      for (const ir::Value* operand : op.operands)
+        if (operand->kind == ir::ValueKind::result && !operand->op->regions.empty()) known->second.insert(operand);
+    });
+  return known->second.contains(loop.results[result]);
+}
+
+/// At the end of the body: the next values go into the phis. `active` keeps lanes that did not take part, but for floats at which
+/// nobody looks behind the loop: lanes that have left it compute on and touch nothing, and a test that has failed stays so.
 void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::span<ir::Value* const> next,
-                         llvm::Value* active) {
+                         llvm::Value* active, const ir::Op* loop) {
+  // With fast arithmetic LLVM takes for granted that no number gets out of bounds.
+  const bool may_run_on = active && loop && !unit.options.fast_math;
   struct Copy {
     Part to, from;
     ScalarKind kind;
@@ -78,7 +95,9 @@ void Emitter::carry_next(std::span<ir::Value* const> args, Carried& phis, std::s
         continue;
       }
       llvm::Value* v = shaped(part, from[k], shape(args[a], part.unit)).v;
-      values[a].back() = active ? select(active, v, phis[a][k].v) : v;
+      const bool runs_on =
+          may_run_on && part.kind == PartKind::scalar && part.scalar >= ScalarKind::f16 && !is_looked_at(*loop, a);
+      values[a].back() = active && !runs_on ? select(active, v, phis[a][k].v) : v;
     }
   }
   // Blocks that trade places go through a third one.
@@ -153,16 +172,26 @@ namespace {
 /// The most turns of a small loop that are taken at once.
 constexpr std::int64_t kMaxBulkTurns = 1 << 16;
 
-void ask_for_unrolling(llvm::Instruction* latch, int count) {
+void mark_loop(llvm::Instruction* latch, llvm::ArrayRef<llvm::Metadata*> wish) {
   llvm::LLVMContext& context = latch->getContext();
-  llvm::Metadata* wish[] = {
-      llvm::MDString::get(context, "llvm.loop.unroll.count"),
-      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t(count)))};
   llvm::Metadata* parts[] = {nullptr, llvm::MDNode::get(context, wish)};
   llvm::MDNode* loop = llvm::MDNode::getDistinct(context, parts);
   // LLVM's form of a loop's name: a node that refers to itself.
   loop->replaceOperandWith(0, loop);
   latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+void ask_for_unrolling(llvm::Instruction* latch, int count) {
+  llvm::LLVMContext& context = latch->getContext();
+  mark_loop(
+      latch,
+      {llvm::MDString::get(context, "llvm.loop.unroll.count"),
+       llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), std::uint64_t(count)))});
+}
+
+/// A loop that neither LLVM nor the assembler of a GPU writes out.
+void keep_rolled(llvm::Instruction* latch) {
+  mark_loop(latch, {llvm::MDString::get(latch->getContext(), "llvm.loop.unroll.disable")});
 }
 
 }  // namespace
@@ -348,6 +377,7 @@ Emitter::ForPart Emitter::emit_for_part(const ir::Op& op, const ForBlocks& block
   llvm::Instruction* latch =
       b.CreateCondBr(left ? b.CreateIsNotNull(rest) : b.CreateICmpNE(next, range.to), blocks.loop, blocks.behind);
   if (times > 1) ask_for_unrolling(latch, times);
+  if (op.text == ir::kRolledLoop) keep_rolled(latch);
   for (std::size_t a = 0; a < args.size(); ++a)
     for (std::size_t k = 0; k < phis[a].size(); ++k)
       if (parts_of(args[a]).parts[k].kind != PartKind::block)
@@ -391,7 +421,7 @@ void Emitter::emit_divergent_for(const ir::Op& op) {
   mask = active;
   if (turns_of(op) != LoopTurns::Way::none) take_turn();
   emit_region(body);
-  carry_next(args, phis, body.terminator()->operands, active);
+  carry_next(args, phis, body.terminator()->operands, active, &op);
   llvm::Value* next_turn = b.CreateAdd(turn, b.getInt64(1));
   llvm::Value* still = b.CreateAnd(active, b.CreateICmpUGT(trips, splat(next_turn)));
   llvm::Value* next_index = b.CreateAdd(index, step);
@@ -449,7 +479,7 @@ void Emitter::emit_while(const ir::Op& op) {
   mask = diverges ? still : outer;
   if (turns_of(op) != LoopTurns::Way::none) take_turn();
   emit_region(body);
-  carry_next(test.args, phis, body.terminator()->operands, still);
+  carry_next(test.args, phis, body.terminator()->operands, still, &op);
   if (active) active->addIncoming(still, b.GetInsertBlock());
   b.CreateBr(head);
   b.SetInsertPoint(done);

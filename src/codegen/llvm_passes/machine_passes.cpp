@@ -13,6 +13,8 @@
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Pass.h>
+#include <llvm/PassRegistry.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -44,13 +46,20 @@ char MayStay::ID = 0;
 bool add_passes(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine, llvm::raw_pwrite_stream& out,
                 llvm::CodeGenFileType type, bool scheduled) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);
+  // By its name, of which the pipeline makes as many as it has places: one made here would be nobody's where a place is missing.
+  [[maybe_unused]] static const bool known = [] {
+    auto* described = new llvm::PassInfo("weft: may stay here", "weft-may-stay", &MayStay::ID,
+                                         llvm::PassInfo::NormalCtor_t(llvm::callDefaultCtor<MayStay>), true, false);
+    llvm::PassRegistry::getPassRegistry()->registerPass(*described, /*ShouldFree=*/true);
+    return true;
+  }();
   auto* info = new llvm::MachineModuleInfoWrapperPass(&target);
   llvm::TargetPassConfig* config = target.createPassConfig(passes);
   config->setDisableVerify(true);
   if (!scheduled) config->disablePass(&llvm::MachineSchedulerID);
   for (char* behind : {&llvm::MachineCSEID, &llvm::PHIEliminationID, &llvm::MachineSchedulerID,
                        &llvm::VirtRegRewriterID, &llvm::PostRASchedulerID})
-    config->insertPass(behind, new MayStay);
+    config->insertPass(behind, &MayStay::ID);
   passes.add(config);
   passes.add(info);
   if (config->addISelPasses()) return true;

@@ -102,6 +102,19 @@ TEST(LateDraws, AllDrawsFromACounterAreOneQueue) {
                   .counters.empty());
 }
 
+TEST(LateDraws, NumbersComeInTheOrderOfDraws) {
+  const std::string two = "  %i = tid 0\n  %n = atomic add %count[0i32], 1i32\n  %m = atomic add %count[0i32], 1i32\n";
+  const std::string of_n = "  store %list[%n], %i\n", of_m = "  store %x[%m], %i\n";
+  EXPECT_EQ(find(two + of_n + of_m).counters.size(), 1u);
+  EXPECT_TRUE(find(two + of_m + of_n).counters.empty());
+  // What a thread stores twice, the second number in between.
+  EXPECT_TRUE(find(two + "  store %x[%i], %m\n  store %x[%i], %n\n  store %list[%m], %i\n").counters.empty());
+  const std::string inside =
+      "  %i = tid 0\n  %n = atomic add %count[0i32], 1i32\n  %few = lt %i, %most\n  if %few {\n"
+      "    %m = atomic add %count[0i32], 1i32\n    store %x[%m], %i\n    yield\n  } else {\n    yield\n  }\n";
+  EXPECT_TRUE(find(inside + of_n).counters.empty());
+}
+
 TEST(LateDraws, WhatIsDrawnIsKeptWhereItDiffers) {
   const Found found =
       find("  %i = tid 0\n  %v = load %x[%i]\n  %n = atomic add %count[0i32], %v\n  store %list[%n], %i\n");

@@ -132,6 +132,51 @@ TEST(Launch, everyThreadRunsOnce) {
   }
 }
 
+/// Lets a few chunks in at a time.
+struct FewAtATime final : ChunkGate {
+  explicit FewAtATime(int chunks) : most(chunks) {}
+  bool is_open() const noexcept override { return begun.fetch_add(1) < most; }
+  void make_room() override {
+    ++rounds;
+    begun = 0;
+  }
+  const int most;
+  mutable std::atomic<int> begun{0};
+  int rounds = 0;
+};
+
+TEST(Launch, chunksThatTheGateHoldsBackRunLater) {
+  for (const int limit : {1, 2, 5}) {
+    const Limit scope(limit);
+    for (const int few : {1, 7, 1000}) {
+      std::vector<std::uint8_t> hits(100000, 0);
+      std::uint8_t* data = hits.data();
+      FewAtATime gate(few);
+      LaunchOptions options;
+      options.chunk_threads = 1000;
+      options.gate = &gate;
+      EXPECT_TRUE(launch(code_of(count_kernel), &data, {100000}, options));
+      EXPECT_EQ(std::count(hits.begin(), hits.end(), 1), 100000);
+      // One thread alone is never held back: nobody else would make room.
+      EXPECT_EQ(gate.rounds, limit == 1 ? 0 : (100 + few - 1) / few - 1);
+    }
+  }
+}
+
+TEST(Launch, aStoppedLaunchLeavesWhatTheGateHoldsBack) {
+  const Limit scope(2);
+  FewAtATime gate(1);
+  LaunchOptions options;
+  options.chunk_threads = 10;
+  options.gate = &gate;
+  const std::int64_t bad = 0;
+  const CheckSite sites[2];
+  KernelCode code = code_of(fail_kernel);
+  code.check_sites = sites;
+  EXPECT_THROW(launch(code, &bad, {100000}, options), KernelError);
+  EXPECT_LE(gate.rounds, 2);
+}
+
 TEST(Launch, zeroExtentsDoNothing) {
   const KernelCode code = code_of([](std::int64_t, std::int64_t, const void*, LaunchContext*) { FAIL(); });
   EXPECT_TRUE(launch(code, nullptr, {0}));

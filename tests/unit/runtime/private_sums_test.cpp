@@ -87,6 +87,35 @@ TEST(PrivateSums, GapsAndSharedMemoryFallBack) {
   f.expect(50000.0f);
 }
 
+/// Adds 1 to a stretch of sums that begins where the first element of the other array says.
+void add_from(std::int64_t begin, std::int64_t end, const void* raw, LaunchContext*) {
+  const auto& params = *static_cast<const Params*>(raw);
+  auto* data = static_cast<float*>(params.sums.data) + *static_cast<const std::int64_t*>(params.other.data);
+  for (std::int64_t i = begin; i < end; ++i) data[i] += 1.0f;
+}
+
+// Copies remember which of their pages were touched, and are asked again when others are.
+TEST(PrivateSums, LaunchesThatReachOtherPagesAddUp) {
+  Threads four(4);
+  Fixture f;
+  constexpr std::int64_t kPlaces = 1 << 20, kThreads = 100000;
+  std::vector<float> data(kPlaces, 0.0f), want(kPlaces, 0.0f);
+  std::int64_t from = 0;
+  f.params.sums.data = data.data();
+  f.params.sums.shape[0] = kPlaces;
+  f.params.other.data = &from;
+  f.code.entry = &add_from;
+  const std::int64_t dims[] = {kThreads};
+  LaunchOptions options;
+  options.chunk_threads = 1000;
+  for (int round = 0; round < 40; ++round) {
+    from = round % 4 == 3 ? round * 20011 : 5000;
+    launch_with_sums(f.code, &f.params, sizeof f.params, {&f.slot, 1}, dims, options);
+    for (std::int64_t i = 0; i < kThreads; ++i) want[std::size_t(from + i)] += 1.0f;
+    ASSERT_EQ(data, want) << round;
+  }
+}
+
 TEST(PrivateSums, Integers) {
   Threads four(4);
   Fixture f;

@@ -28,15 +28,15 @@ void write_down(const void* params, std::size_t stream, T* place, std::initializ
   const auto bucket = std::int64_t(word / element_words >> to.shift);
   char* at = to.cursors[bucket];
   const std::size_t record = 4 + values.size() * sizeof(T);
-  const auto before = reinterpret_cast<std::uintptr_t>(at) - 1;
-  if ((before ^ (before + record)) >= kBucketBlock) at = weft_rt_bucket(&to, bucket);
   std::memcpy(at, &word, 4);
   std::size_t offset = 4;
   for (const T value : values) std::memcpy(at + offset, &value, sizeof(T)), offset += sizeof(T);
   to.cursors[bucket] = at + record;
+  const auto filled = reinterpret_cast<std::uintptr_t>(at + record) % kBucketUnit;
+  if (filled == 0 || filled > kBucketUnit - record) weft_rt_bucket(&to, bucket);
 }
 
-constexpr std::int64_t kThreads = 200000, kPlaces = 50021;
+constexpr std::int64_t kThreads = 300000, kPlaces = 50021;
 
 std::int64_t place_of(std::int64_t i) { return i * 7919 % kPlaces; }
 
@@ -77,10 +77,10 @@ struct Fixture {
     code.name = "add_vectors";
     code.ns_per_thread = 50;
   }
-  void launch() {
+  void launch(std::int64_t chunk_threads = 5000) {
     const std::int64_t dims[] = {kThreads};
     LaunchOptions options;
-    options.chunk_threads = 5000;
+    options.chunk_threads = chunk_threads;
     launch_with_buckets(code, &params, sizeof params, slots, streams, dims, options);
   }
   void expect(int rounds) const {
@@ -114,14 +114,33 @@ TEST(SumBuckets, AddUp) {
   }
 }
 
-TEST(SumBuckets, LittleMemoryIsEmptiedOnTheWay) {
-  const Threads four(4);
-  set_bucket_memory(1);  // a slab each: less than what the workers write
-  Fixture f;
-  f.launch();
-  f.launch();
-  set_bucket_memory(0);
-  f.expect(2);
+struct LittleMemory {
+  LittleMemory() { set_bucket_memory(1); }  // two slabs each
+  ~LittleMemory() { set_bucket_memory(0); }
+};
+
+TEST(SumBuckets, LittleMemoryIsAddedUpInRounds) {
+  const LittleMemory little;
+  for (const int threads : {2, 4}) {
+    const Threads limit(threads);
+    Fixture f;
+    f.launch();
+    f.launch();
+    f.expect(2);
+  }
+}
+
+TEST(SumBuckets, ChunksThatWriteMoreThanThereIsAddUpThemselves) {
+  const LittleMemory little;
+  for (const int threads : {1, 2, 4}) {
+    const Threads limit(threads);
+    for (const int chunks : {1, 2}) {
+      Fixture f;
+      f.launch(kThreads / chunks);
+      f.launch(kThreads / chunks);
+      f.expect(2);
+    }
+  }
 }
 
 TEST(SumBuckets, AnArrayThatIsNotThereHasNone) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -125,7 +126,7 @@ TEST_F(SumChoiceTest, casesAreApart) {
 
 TEST(SumCopies, knowWhatWasTouched) {
   constexpr std::uint64_t kBytes = 4 << 20;
-  const SumCopy copy(kBytes);
+  SumCopy copy(kBytes);
   ASSERT_TRUE(copy.data());
   copy.forget_pages();
   for (const std::uint64_t at : {std::uint64_t(0), std::uint64_t(1 << 20), kBytes - 1}) {
@@ -142,6 +143,39 @@ TEST(SumCopies, knowWhatWasTouched) {
     copy.data()[at] = 0;
   }
   copy.forget_pages();
+}
+
+TEST(SumCopies, faultsTellThatMoreWasTouched) {
+  constexpr std::uint64_t kBytes = 4 << 20;
+  const auto write = [](const SumCopy& copy, std::uint64_t at) {
+    const PageFaults faults;
+    copy.data()[at] = 1;
+    copy.data()[at] = 0;
+    return faults.any();
+  };
+  const auto covers = [](const SumCopy::Ranges& ranges, std::uint64_t at) {
+    return std::ranges::any_of(ranges, [&](const auto& range) { return range.first <= at && at < range.second; });
+  };
+  SumCopy copy(kBytes);
+  ASSERT_TRUE(copy.data());
+  copy.forget_pages();
+  EXPECT_TRUE(copy.touched(false).empty());
+  for (const std::uint64_t at : {std::uint64_t(5), std::uint64_t(1 << 20), kBytes - 1}) {
+    EXPECT_TRUE(write(copy, at));  // a page that nobody has touched
+    EXPECT_TRUE(covers(copy.touched(true), at));
+    write(copy, at + (at == kBytes - 1 ? 0 : 8));
+    EXPECT_TRUE(covers(copy.touched(false), at));  // no more than before
+  }
+  // A part of the pages goes, the others stay, as the system says as well.
+  copy.forget_pages(1 << 19, 3 << 20);
+  for (const bool grown : {false, true}) {
+    EXPECT_TRUE(covers(copy.touched(grown), 5));
+    EXPECT_FALSE(covers(copy.touched(grown), 1 << 20));
+    EXPECT_TRUE(covers(copy.touched(grown), kBytes - 1));
+  }
+  EXPECT_TRUE(write(copy, 1 << 20));
+  copy.forget_pages();
+  EXPECT_TRUE(copy.touched(false).empty());
 }
 
 TEST(SumCopies, areZerosAgainAfterUse) {
