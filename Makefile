@@ -9,13 +9,16 @@
 #   NUMBA_PYTHON=PATH  `make bench` compares with the Numba of this interpreter
 #   DRJIT_PYTHON=PATH  `make bench` compares with the Dr.Jit of this interpreter
 #   MUJOCO_PYTHON=PATH `make bench` runs MuJoCo Warp of this interpreter (tools/compat/mujoco_environment.py)
+#   TORCH_PYTHON=PATH  `make bench` launches beside the PyTorch of this interpreter
 #   BENCH_QUICK=1      `make bench` measures less of everything
+#   BENCH_PRESET=dev   `make bench` measures that build instead of one as shipped, which is a second build of all
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 MAKEFLAGS += --no-print-directory
 
 PRESET ?= dev
+BENCH_PRESET ?= release
 CMAKE_ARGS ?=
 NO_INSTALL ?=
 SANITIZE ?= 1
@@ -135,9 +138,9 @@ sanitized-units: configure-asan
 stress: build  ## threads and leaks of the Python package in full: a minute of threads, 2,000 kernels of each form
 	WEFT_STRESS=1 ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -L '^stress$$'
 
-soak: package  ## geometry and random tile programs in full: 40 meshes with a million queries each, 10^8 rays at edges, 800 programs
+soak: package  ## geometry and random programs in full: 40 meshes with a million queries each, 10^8 rays at edges, 2,400 programs
 	@cd tests/python && WEFT_SOAK=1 PYTHONPATH="$(CURDIR)/python" $(PACKAGE_PYTHON) -m pytest -q -p no:cacheprovider \
-	  test_geometry_soak.py test_geometry_limits.py test_geometry_input.py test_fake_driver.py test_tile_programs.py
+	  test_geometry_soak.py test_geometry_limits.py test_geometry_input.py test_fake_driver.py test_tile_programs.py test_draw_programs.py
 
 check: setup  ## format, layers, file sizes, file headers, text, clang-tidy
 	@$(MAKE) -k NO_INSTALL=1 check-format check-rules check-tidy
@@ -155,11 +158,11 @@ check-tidy: configure
 format: setup  ## rewrite every C++ file with clang-format
 	@$(PYTHON) tools/checks/run_format.py --write
 
-bench: configure-release  ## build as shipped, run the benchmarks and the timed tests
-	cmake --build build/release -j $(JOBS)
+bench: CMAKE_ARGS += -DWEFT_BENCH=ON
+bench: configure-$(BENCH_PRESET)  ## build as shipped, run the benchmarks, print one table of ratios
+	cmake --build build/$(BENCH_PRESET) -j $(JOBS) --target benchmarks
 	@PYTHON=$(PYTHON) PEER_PYTHON=$(PEER_PYTHON) NUMBA_PYTHON=$(NUMBA_PYTHON) DRJIT_PYTHON=$(DRJIT_PYTHON) \
-	  MUJOCO_PYTHON=$(MUJOCO_PYTHON) tools/testing/run_benchmarks.sh build/release
-	ctest --test-dir build/release --output-on-failure -j 1 -L '^perf$$'
+	  MUJOCO_PYTHON=$(MUJOCO_PYTHON) TORCH_PYTHON=$(TORCH_PYTHON) tools/testing/run_benchmarks.sh build/$(BENCH_PRESET)
 
 math-sweep: build  ## every float32 through every elementary function (SWEEP="sin exp": only these)
 	build/bin/math_sweep $(SWEEP)

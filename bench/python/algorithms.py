@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from typing import Any, Callable
 
 import numpy as np
+import others
 
 GOALS = {"scan int32": 2, "scan float32": 2, "sort int32": 2, "sort float32": 2, "sort int64": 2}
 
@@ -112,18 +112,6 @@ def moved_bytes(name: str, count: int) -> int:
     return 4 * count
 
 
-def by_interpreter(python: str, count: int) -> dict[str, float]:
-    env = dict(os.environ)
-    if python != sys.executable:  # the peer must not find our package
-        for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
-            env.pop(name, None)
-    command = [python, os.path.abspath(__file__), "measure", str(count)]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr.strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def fastest(rounds: list[dict[str, float]]) -> dict[str, float]:
     return {name: min(r[name] for r in rounds) for name in rounds[0]}
 
@@ -136,11 +124,13 @@ def main() -> None:
     parser.add_argument("--json", help="a file that takes all figures")
     options = parser.parse_args()
     ours, peers, plain = [], [], []
+    guard, command = others.Peers(), (os.path.abspath(__file__), "measure", str(options.count))
     for _ in range(options.rounds):
-        ours.append(by_interpreter(sys.executable, options.count))
+        ours.append(others.run(sys.executable, *command))
         plain.append(numpy_times(options.count))
         if options.peer:
-            peers.append(by_interpreter(options.peer, options.count))
+            found = guard.take("warp-lang", lambda: others.run(options.peer, *command, is_peer=True))
+            peers += [found] if found else []
     mine, numpy = fastest(ours), fastest(plain)
     peer = fastest(peers) if peers else {}
     copy = 8 * options.count / numpy["copy"]
@@ -155,7 +145,8 @@ def main() -> None:
         print(line)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"weft": mine, "numpy": numpy, "warp-lang": peer}, file, indent=1)
+            figures = {"weft": mine, "numpy": numpy, "warp-lang": peer, "failed": guard.failed}
+            json.dump({**figures, "goals": GOALS, "count": options.count}, file, indent=1)
 
 
 if __name__ == "__main__":

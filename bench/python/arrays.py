@@ -14,9 +14,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import timeit
+
+import others
 
 # Spelling → goal in microseconds (None: no goal). `a` is an array of 16 floats, `g` one with a gradient, `v` one of vec3, `x`
 # and `x3` the arrays of NumPy that they were made from.
@@ -83,16 +84,6 @@ def measure() -> dict[str, float]:
     return out
 
 
-def run(python: str) -> dict[str, float]:
-    environment = dict(os.environ)
-    if python != sys.executable:
-        environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        [python, os.path.abspath(__file__), "measure"], capture_output=True, text=True, check=True, env=environment
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def least(runs: list[dict[str, float]]) -> dict[str, float]:
     return {name: min(one[name] for one in runs) for name in SPELLINGS}
 
@@ -109,10 +100,12 @@ def main() -> int:
         return 0
     ours: list[dict[str, float]] = []
     theirs: list[dict[str, float]] = []
+    guard, command = others.Peers(), (os.path.abspath(__file__), "measure")
     for _ in range(options.rounds):
-        ours.append(run(sys.executable))
+        ours.append(others.run(sys.executable, *command))
         if options.peer:
-            theirs.append(run(options.peer))
+            found = guard.take("warp-lang", lambda: others.run(options.peer, *command, is_peer=True))
+            theirs += [found] if found else []
     mine, peer = least(ours), least(theirs) if theirs else {}
     missed = 0
     print(f"{'ratio':>6} {'here, µs':>9} {'warp-lang':>9} {'goal':>5}")
@@ -125,7 +118,7 @@ def main() -> int:
     print(f"{missed} above their goals" if missed else "all within their goals")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"here": mine, "warp-lang": peer}, file, indent=1)
+            json.dump({"here": mine, "warp-lang": peer, "failed": guard.failed}, file, indent=1)
     return 0
 
 

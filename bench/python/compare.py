@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The Python package against its goals and against PyPI's warp-lang, measured in the same run.
 
-    compare.py [--peer PYTHON] [--numba PYTHON] [--hand LIBRARY] [--json FILE]
+    compare.py [--peer PYTHON] [--numba PYTHON] [--hand LIBRARY] [--quick] [--json FILE]
 
 Runs measure.py with this interpreter, which must import Weft's `warp`, and with PEER's, which has warp-lang; prints one
-table with ratios. Black-Scholes is compared with NUMBA's Numba, too. The memory's limit comes from the hand-written loops (LIBRARY, built by bench/CMakeLists.txt), NumPy
+table with ratios. The two are measured in turns. Black-Scholes is compared with NUMBA's Numba, too. The memory's limit comes from the hand-written loops (LIBRARY, built by bench/CMakeLists.txt), NumPy
 and, where it is installed, Numba.
 """
 
@@ -14,12 +14,12 @@ import argparse
 import ctypes
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 
 import numpy as np
+import others
 
 SAXPY = 2**24
 FRESH = 7  # processes per figure that needs a fresh one
@@ -35,41 +35,57 @@ ROWS = (  # key, what, goal in seconds
     ("numpy_launch", "wp.launch with two NumPy arrays", 2e-6),
     ("first_cold", "first launch, trivial kernel, cold cache", 25e-3),
     ("first_warm", "first launch, trivial kernel, warm cache, fresh process", None),
-    ("fifty_cold", "first launches of 50 kernels, cold cache", 0.6),
-    ("fifty_warm", "first launches of 50 kernels, warm cache, fresh process", 10e-3),
-    ("import", "import warp; wp.init() after NumPy", 60e-3),
+    ("fifty_cold", "first launches of 50 kernels, cold cache", 0.5),
+    ("fifty_warm", "first launches of 50 kernels, warm cache, fresh process", 8e-3),
+    ("import", "import warp; wp.init() after NumPy", 30e-3),
 )
 
 
-def run(python: str, *args: str) -> dict[str, float]:
-    env = dict(os.environ)
-    env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
-    if python != sys.executable:  # the peer must not find our package
-        for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
-            env.pop(name, None)
-    done = subprocess.run([python, MEASURE, *args], capture_output=True, text=True, env=env, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{python} {' '.join(args)} failed:\n{done.stderr.strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
+class Package:
+    """The least figures of one installation."""
+
+    def __init__(self, python: str, is_peer: bool) -> None:
+        self.python, self.is_peer = python, is_peer
+        self.found: dict[str, float] = {}
+
+    def run(self, *args: str) -> dict[str, float]:
+        return others.run(self.python, MEASURE, *args, is_peer=self.is_peer)
+
+    def note(self, key: str, seconds: float) -> None:
+        self.found[key] = min(seconds, self.found.get(key, seconds))
+
+    def everything(self) -> None:
+        self.found.update(self.run("all"))
+        self.found["options"] = self.run("options")["options"]
+
+    def imported(self) -> None:
+        self.note("import", self.run("import")["import"])
+
+    def first(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.note("first_cold", self.run("first", folder)["first"])
+            self.note("first_warm", self.run("first", folder)["first"])
+
+    def fifty(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.note("fifty_cold", self.run("fifty", folder)["fifty"])
+            for _ in range(FRESH_FIFTY):
+                self.note("fifty_warm", self.run("fifty", folder)["fifty"])
+
+    def take(self, fresh: int, fresh_fifty: int) -> list:
+        """What there is to do, one after the other."""
+        return [self.everything, *[self.imported] * fresh, *[self.first] * fresh, *[self.fifty] * fresh_fifty]
 
 
-def measure(python: str) -> dict[str, float]:
-    out = run(python, "all")
-    out["import"] = min(run(python, "import")["import"] for _ in range(FRESH))
-    cold, warm = [], []
-    for _ in range(FRESH):
-        with tempfile.TemporaryDirectory() as folder:
-            cold.append(run(python, "first", folder)["first"])
-            warm.append(run(python, "first", folder)["first"])
-    out["first_cold"], out["first_warm"] = min(cold), min(warm)
-    cold, warm = [], []
-    for _ in range(FRESH_FIFTY):
-        with tempfile.TemporaryDirectory() as folder:
-            cold.append(run(python, "fifty", folder)["fifty"])
-            warm += [run(python, "fifty", folder)["fifty"] for _ in range(FRESH_FIFTY)]
-    out["fifty_cold"], out["fifty_warm"] = min(cold), min(warm)
-    out["options"] = run(python, "options")["options"]
-    return out
+def measure(peer: str | None, quick: bool, guard: others.Peers) -> tuple[dict[str, float], dict[str, float]]:
+    """Ours and the peer's, in turns; nothing of a peer that fails."""
+    counts = (2, 1) if quick else (FRESH, FRESH_FIFTY)
+    ours, theirs = Package(sys.executable, False), Package(peer or "", True)
+    for own, other in zip(ours.take(*counts), theirs.take(*counts)):
+        own()
+        if peer:
+            guard.take("warp-lang", other)
+    return ours.found, {} if "warp-lang" in guard.failed else theirs.found
 
 
 def fastest(call, rounds: int = 15) -> float:
@@ -137,13 +153,14 @@ def main() -> int:
     parser.add_argument("--peer", help="an interpreter with PyPI's warp-lang")
     parser.add_argument("--numba", help="an interpreter with Numba")
     parser.add_argument("--hand", help="libweft_bench_hand.so")
+    parser.add_argument("--quick", action="store_true", help="fewer fresh processes")
     parser.add_argument("--json", help="write the figures to this file")
     options = parser.parse_args()
 
     load = os.getloadavg()[0]
-    weft = measure(sys.executable)
-    peer = measure(options.peer) if options.peer else {}
-    others = other_saxpys(options.hand)
+    guard = others.Peers()
+    weft, peer = measure(options.peer, options.quick, guard)
+    saxpys = other_saxpys(options.hand)
 
     name = f"warp-lang {peer['version']}" if peer else "peer"
     rows = []
@@ -157,8 +174,8 @@ def main() -> int:
     table("The Python package (fastest of many repetitions)", ("what", name, "weft", "ratio", "goal", ""), rows)
 
     bytes_moved = 3 * 4 * SAXPY
-    found = {"weft": weft["saxpy"], **({name: peer["saxpy"]} if peer else {}), **others}
-    fastest_other = min(others.values())
+    found = {"weft": weft["saxpy"], **({name: peer["saxpy"]} if peer else {}), **saxpys}
+    fastest_other = min(saxpys.values())
     table(
         "saxpy over 2^24 floats (GB/s counts one read of x, one of y and one write)",
         ("by", "time", "GB/s", "of the best other"),
@@ -168,8 +185,9 @@ def main() -> int:
     if peer:
         speeds[name] = peer["options"]
     if options.numba:
-        numba = run(options.numba, "numba")
-        speeds[f"Numba {numba['version']} (parallel)"] = numba["options"]
+        numba = guard.take("Numba", lambda: others.run(options.numba, MEASURE, "numba", is_peer=True))
+        if numba:
+            speeds[f"Numba {numba['version']} (parallel)"] = numba["options"]
     rows = []
     for who, speed in speeds.items():
         goal = next((g for prefix, g in OPTIONS_GOALS if who.startswith(prefix)), None)
@@ -179,7 +197,8 @@ def main() -> int:
     table("Black-Scholes over 4 M options, all cores", ("by", "M options/s", "weft is", "goal", ""), rows)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"weft": weft, "peer": peer, "saxpy": found, "options": speeds, "load": load}, file, indent=1)
+            figures = {"weft": weft, "peer": peer, "saxpy": found, "options": speeds, "load": load, "failed": guard.failed}
+            json.dump(figures, file, indent=1)
     return 0
 
 

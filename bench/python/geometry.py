@@ -25,6 +25,7 @@ import tempfile
 import time
 
 import numpy as np
+import others
 
 from scene import NAMES, Scene
 
@@ -36,6 +37,7 @@ EMBREE_GOALS = {"coherent": 1.0, "incoherent": 1.0}  # times Embree's
 FIRST = ("plain", "ray", "point", "sign")
 FIRST_COLD_GOAL, FIRST_WARM_GOAL = 60e-3, 0.0  # seconds beyond the plain kernel's
 FRESH = 7  # processes per figure
+NAMED = {"weft": "Weft", "peer": "warp-lang", "embree": "Embree"}
 
 
 class Timer:
@@ -231,22 +233,10 @@ def measure_first(kind: str, device: str) -> dict[str, float]:
         return {"launch": time.perf_counter() - begin}
 
 
-def run(python: str, *args: str, cache: str | None = None) -> dict:
-    env = dict(os.environ)
-    env.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
-    if cache:
-        env["WARP_CACHE_PATH"] = cache
-    if python != sys.executable:  # the peer must not find our package
-        for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
-            env.pop(name, None)
+def run(python: str, is_peer: bool, *args: str, **variables: str) -> dict:
     begin = time.perf_counter()
-    done = subprocess.run(
-        [python, os.path.abspath(__file__), *args], capture_output=True, text=True, env=env, check=False
-    )
-    took = time.perf_counter() - begin
-    if done.returncode != 0:
-        raise RuntimeError(f"{python} {' '.join(args)} failed:\n{done.stderr.strip()}")
-    return {**json.loads(done.stdout.splitlines()[-1]), "process": took}
+    found = others.run(python, os.path.abspath(__file__), *args, is_peer=is_peer, **variables)
+    return {**found, "process": time.perf_counter() - begin}
 
 
 def build_helper(folder: str) -> str | None:
@@ -264,12 +254,12 @@ def build_helper(folder: str) -> str | None:
     return None
 
 
-def first_results(python: str, args: argparse.Namespace, best: dict[str, float]) -> None:
+def first_results(python: str, is_peer: bool, args: argparse.Namespace, best: dict[str, float]) -> None:
     """Cold and warm, of each kind in turns: seconds of the launch, and of the process from start to end."""
     for kind in FIRST:
         with tempfile.TemporaryDirectory() as folder:
             for state in ("cold", "warm"):
-                found = run(python, "--first", kind, "--device", args.device, cache=folder)
+                found = run(python, is_peer, "--first", kind, "--device", args.device, WARP_CACHE_PATH=folder)
                 for what, value in found.items():
                     key = f"{kind} {state} {what}"
                     best[key] = min(best.get(key, np.inf), value)
@@ -341,6 +331,7 @@ def main() -> int:
     options = ["--measure", "--device", args.device, "--scene", args.scene]
     options += ["--rays", str(args.rays), "--points", str(args.points)]
     options += ["--only", ",".join(args.only)] if args.only else []
+    guard = others.Peers()
     found: dict[str, dict] = {}
     first: dict[str, dict[str, float]] = {who: {} for who in pythons}
     with tempfile.TemporaryDirectory() as folder:
@@ -350,16 +341,21 @@ def main() -> int:
             if helper:
                 runs.append(("embree", sys.executable, [*options, "--embree", helper]))
             for who, python, command in runs:
-                for clock, rates in run(python, *command).items():
+                rates_of = guard.take(NAMED[who], lambda p=python, w=who, c=command: run(p, w == "peer", *c))
+                if rates_of is None and who == "weft":
+                    raise SystemExit(1)
+                for clock, rates in (rates_of or {}).items():
                     if clock != "process":
                         best = found.setdefault(who, {}).setdefault(clock, {})
                         for row, rate in rates.items():
                             best[row] = max(best.get(row, -np.inf), rate)
     if not args.only or "first" in args.only:
-        for _ in range(FRESH):
+        for _ in range(min(FRESH, 2 * args.rounds)):
             for who, python in pythons.items():
-                if who == "weft" or len(first[who]) < len(FIRST):  # the peer takes seconds for each: once is enough
-                    first_results(python, args, first[who])
+                if who == "weft":
+                    first_results(python, False, args, first[who])
+                elif len(first[who]) < len(FIRST):  # the peer takes seconds for each: once is enough
+                    guard.take(NAMED[who], lambda p=python, w=who: first_results(p, True, args, first[w]))
     print(f"{os.cpu_count()} cores, load {load:.1f} at the start, {args.rounds} rounds in turns")
     if found:
         show_rates(found, args.device)
@@ -367,7 +363,7 @@ def main() -> int:
         show_first(first)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"rates": found, "first": first}, file)
+            json.dump({"rates": found, "first": first, "failed": guard.failed}, file)
     return 0
 
 

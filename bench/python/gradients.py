@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Backward passes against forward ones and against PyPI's warp-lang, in one run.
 
-    gradients.py [--peer PYTHON] [--device NAME] [--json]
+    gradients.py [--peer PYTHON] [--device NAME] [--json FILE]
 
 Runs itself with PEER's interpreter, which has warp-lang. Figures are millions of springs, interactions, steps or samples
 a second; on a GPU there is 16 times the work. The goals are five times warp-lang's backward speed, and at most three times our own forward time where nothing
@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 
 import numpy as np
+import others
 import warp as wp
 from springs import spring_forces
 
@@ -118,24 +118,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", help="a Python that has warp-lang")
     parser.add_argument("--device", help="cpu, if nothing is said")
-    parser.add_argument("--json", action="store_true", help="print the figures for a program")
+    parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     with wp.ScopedDevice(args.device or "cpu"):
         own = measure()
-    if args.json:
+    if args.measure:
         print(json.dumps(own))
         return 0
     peer: dict[str, list[float]] = {}
+    guard = others.Peers()
     if args.peer:
-        env = {k: value for k, value in os.environ.items() if k not in ("PYTHONPATH", "WEFT_EXTENSION_DIR")}
-        done = subprocess.run([args.peer, __file__, "--json", "--device", args.device or "cpu"], capture_output=True, text=True, env=env, check=True)
-        peer = json.loads(done.stdout.splitlines()[-1])
+        command = (os.path.abspath(__file__), "--measure", "--device", args.device or "cpu")
+        peer = guard.take("warp-lang", lambda: others.run(args.peer, *command, is_peer=True)) or {}
     print(f"{'M/s':28}{'forward':>10}{'backward':>10}{'back/forth':>12}{'warp-lang':>20}{'backward ratio':>16}")
     for name, (forward, backward) in own.items():
         line = f"{name:28}{forward:10.1f}{backward:10.1f}{forward / backward:12.2f}"
         if name in peer:
             line += f"{peer[name][0]:10.1f}{peer[name][1]:10.1f}{backward / peer[name][1]:15.1f}x"
         print(line)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"weft": own, "warp-lang": peer, "failed": guard.failed}, file, indent=1)
     return 0
 
 

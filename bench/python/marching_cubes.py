@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from typing import Any, Callable
 
 import numpy as np
+import others
 
 
 def best(call: Callable[[], Any], seconds: float = 1.5) -> float:
@@ -78,18 +78,6 @@ def measure(device: str, size: int) -> dict[str, Any]:
     return out
 
 
-def by_interpreter(python: str, device: str, size: int) -> dict[str, Any]:
-    env = dict(os.environ)
-    if python != sys.executable:  # the peer must not find our package
-        for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
-            env.pop(name, None)
-    command = [python, os.path.abspath(__file__), "measure", device, str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr.strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def fastest(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: min(r[name] for r in rounds) for name in rounds[0]}
 
@@ -103,10 +91,12 @@ def main() -> None:
     parser.add_argument("--json", help="a file that takes all figures")
     options = parser.parse_args()
     ours, peers = [], []
+    guard, command = others.Peers(), (os.path.abspath(__file__), "measure", options.device, str(options.size))
     for _ in range(options.rounds):
-        ours.append(by_interpreter(sys.executable, options.device, options.size))
+        ours.append(others.run(sys.executable, *command))
         if options.peer:
-            peers.append(by_interpreter(options.peer, options.device, options.size))
+            found = guard.take("warp-lang", lambda: others.run(options.peer, *command, is_peer=True))
+            peers += [found] if found else []
     mine, peer = fastest(ours), fastest(peers) if peers else {}
     print(f"{options.size}³ nodes on {options.device}, {len(os.sched_getaffinity(0))} processors")
     print(f"{'':18}{'triangles':>11}{'Weft':>13}{'warp-lang':>13}{'ratio':>7}")
@@ -119,7 +109,7 @@ def main() -> None:
         print(line)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"weft": mine, "warp-lang": peer}, file, indent=1)
+            json.dump({"weft": mine, "warp-lang": peer, "failed": guard.failed}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -20,10 +20,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
+
+import others
 
 FIRST_GOAL = {"cpu": 10.0, "cuda": 20.0}
 WARM_STEPS, STEPS, WINDOW = 3, 40, 5  # of a round; a figure is the mean of a window
@@ -134,25 +135,19 @@ def measure_own(device: str) -> dict[str, float]:
 class Runner:
     """Runs the program on one of the packages."""
 
-    def __init__(self, python: str, path: str | None, device: str, graph: bool) -> None:
-        self.python, self.options = python, ["--device", device] + (["--graph"] if graph else [])
-        self.environment = dict(os.environ)
-        if python != sys.executable:
-            for name in ("PYTHONPATH", "WEFT_EXTENSION_DIR"):
-                self.environment.pop(name, None)
-        if path:
-            self.environment["PYTHONPATH"] = path
+    def __init__(self, python: str, is_peer: bool, path: str | None, device: str, graph: bool) -> None:
+        self.python, self.is_peer = python, is_peer
+        self.variables = {"PYTHONPATH": path} if path else {}
+        self.options = ["--device", device] + (["--graph"] if graph else [])
 
     def run(self, what: str, cache: str) -> dict[str, float]:
-        command = [self.python, os.path.abspath(__file__), "--measure", what, *self.options]
-        environment = {**self.environment, "WARP_CACHE_PATH": cache}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
-        return json.loads(done.stdout.strip().splitlines()[-1])
+        command = (os.path.abspath(__file__), "--measure", what, *self.options)
+        return others.run(self.python, *command, is_peer=self.is_peer, WARP_CACHE_PATH=cache, **self.variables)
 
 
-def collect(runners: dict[str, Runner], worlds: list[int], rounds: int) -> dict[str, dict[str, float]]:
+def collect(
+    runners: dict[str, Runner], worlds: list[int], rounds: int, guard: others.Peers
+) -> dict[str, dict[str, float]]:
     """The best figures by row and package: seconds in rows of first steps, else world-steps a second."""
     best: dict[str, dict[str, float]] = {}
 
@@ -160,23 +155,26 @@ def collect(runners: dict[str, Runner], worlds: list[int], rounds: int) -> dict[
         mine = best.setdefault(row, {})
         mine[who] = choose(mine[who], figure) if who in mine else figure
 
+    def take(who: str, what: str, cache: str) -> dict[str, float]:
+        runner = runners[who]
+        return runner.run(what, cache) if who == "weft" else guard.take("warp-lang", lambda: runner.run(what, cache)) or {}
+
     with tempfile.TemporaryDirectory() as folder:
-        warm = {who: os.path.join(folder, who) for who in runners}
+        warm = {who: os.path.join(folder, f"{who}0") for who in runners}
         for number in range(rounds):
-            for who, runner in runners.items():
+            for who in runners:
                 cold = os.path.join(folder, f"{who}{number}")
-                if number == 0:
-                    found = runner.run("full", os.path.join(folder, f"{who}full"))["full speed"]
-                    note("full speed after the first step", who, found, min)
+                if number == 0 and who == "weft":  # the peer's first step has all of its code
+                    for seconds in take(who, "full", os.path.join(folder, f"{who}full")).values():
+                        note("full speed after the first step", who, seconds, min)
                 for state, cache in (("cold", cold), ("warm", cold)):
-                    for name, seconds in runner.run("first", cache).items():
+                    for name, seconds in take(who, "first", cache).items():
                         note(f"first step, {state}" + ("" if name == "first step" else f", {name}"), who, seconds, min)
         for number in range(rounds):
             for count in worlds:
-                for who, runner in runners.items():
-                    found = runner.run(f"steps:{count}", warm[who])
-                    note(f"{count} worlds", who, found["wall"], max)
-                    note(f"{count} worlds, of a core", who, found["core"], max)
+                for who in runners:
+                    for clock, rate in take(who, f"steps:{count}", warm[who]).items():
+                        note(f"{count} worlds" + ("" if clock == "wall" else ", of a core"), who, rate, max)
         note("MuJoCo's own engine, a thread", "weft", runners["weft"].run("own", warm["weft"])["wall"], max)
     return best
 
@@ -218,11 +216,12 @@ def main() -> None:
             found = measure_steps(int(worlds), options.device, options.graph)
         print(json.dumps(found))
         return
-    runners = {"weft": Runner(sys.executable, None, options.device, options.graph)}
+    runners = {"weft": Runner(sys.executable, False, None, options.device, options.graph)}
     if options.peer:
-        runners["peer"] = Runner(options.peer, options.peer_path, options.device, options.graph)
+        runners["peer"] = Runner(options.peer, True, options.peer_path, options.device, options.graph)
     load = os.getloadavg()[0]
-    best = collect(runners, options.worlds, options.rounds)
+    guard = others.Peers()
+    best = collect(runners, options.worlds, options.rounds, guard)
     print(f"humanoid on {options.device}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     kind = options.device.partition(":")[0]
     for row, figures in best.items():
@@ -234,7 +233,8 @@ def main() -> None:
         print(show(row, figures, goal))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"device": options.device, "graph": options.graph, "load": load, "figures": best}, file, indent=1)
+            figures = {"device": options.device, "graph": options.graph, "load": load, "figures": best}
+            json.dump({**figures, "failed": guard.failed}, file, indent=1)
 
 
 if __name__ == "__main__":

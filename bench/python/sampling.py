@@ -3,6 +3,7 @@
 Each of them is a program that measures one installation of `warp` with --measure, and compares two of them without. With
 --cores Weft alone runs, the program with one thread (WEFT_NUM_THREADS; wp.config.cpu_threads = 1 would mean other code, in strict
 order) and with all cores in turns: the ratio is that of their best times, and the goal 0.85 of as many times as there are cores.
+The row `arithmetic` is a kernel that reads nothing: what cores can gain where all of them run at a lower clock than one alone.
 Launches must be long enough to be cut for all cores: fewer than some hundred thousand --samples run on one.
 """
 
@@ -38,6 +39,22 @@ def options_of(description: str) -> argparse.Namespace:
     return parser.parse_args()
 
 
+def arithmetic(options: argparse.Namespace) -> Callable[[], None]:
+    """A launch that only computes."""
+    import warp as wp
+
+    @wp.kernel
+    def compute(y: wp.array(dtype=float)):
+        i = wp.tid()
+        x = float(i) * 1.0e-8
+        for _turn in range(256):
+            x = x * 0.999 + 0.001
+        y[i] = x
+
+    y = wp.zeros(options.samples, dtype=float, device=options.device)
+    return lambda: wp.launch(compute, dim=options.samples, inputs=[y], device=options.device)
+
+
 def rates(
     calls: dict[str, Callable[[], None]],
     order: str,
@@ -49,6 +66,8 @@ def rates(
 
     clock = time.process_time if options.processor_time else time.perf_counter
     figures = {}
+    if options.cores:
+        calls = {"arithmetic": arithmetic(options), **calls}
     for name, call in calls.items():
         best = float("inf")
         for _ in range(10 if options.cores else 6):

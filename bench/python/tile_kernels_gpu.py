@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Kernels on tiles on a GPU that are no large products: systems, transforms, reductions, maps, a network; beside PyPI's warp-lang.
 
-    tile_kernels_gpu.py [--peer PYTHON] [--only TEXT] [--jobs N]
+    tile_kernels_gpu.py [--peer PYTHON] [--only TEXT] [--jobs N] [--limit SECONDS]
 
 This interpreter imports Weft's `warp`, PEER's has warp-lang; both run this file with --measure. Compilers of the peer take half a
 minute for some kernels: with --jobs its kernels are compiled by N processes at a time before it is measured. cuFFT and cuSOLVER
-are PyTorch's, where it can be imported. Lines begin with the ratio to warp-lang and what is wanted of it.
+are PyTorch's, where it can be imported. What fails or takes too long (a network's adjoint of warp-lang wants more shared memory than a
+GPU has) is told in its row. Lines begin with the ratio to warp-lang and what is wanted of it.
 
 `systems n/t` loads a matrix and a right side, factors, solves and stores, 8192 of them by t threads each; `blocked n` does so by tiles of
 16; `JtDJ` is a product of a tile's transpose, scaled, with itself; `transform n` is of rows of complex numbers; `sum k` adds up k numbers
@@ -27,7 +28,7 @@ import numpy as np
 GOALS = {"systems": (1.5, 3.0), "blocked": (1.3, None), "JtDJ": (1.3, None), "transform": (0.9, 0.7), "sum": (1.2, None),
          "row": (1.2, None), "map": (1.2, None), "network": (2.0, None), "backward": (2.0, None)}  # fmt: skip
 ROWS = [
-    *(f"systems {n}/{t}" for n, t in ((16, 32), (16, 64), (32, 32), (32, 64), (64, 64))),
+    *(f"systems {n}/{t}" for n, t in ((16, 32), (16, 64), (16, 128), (32, 32), (32, 64), (64, 64))),
     *(f"blocked {n}" for n in (64, 96, 128)),
     "JtDJ",
     *(f"transform {n}" for n in (256, 512, 1024, 2048)),
@@ -274,13 +275,13 @@ def case_of(wp, row: str) -> Case:
     }[kind](wp, *numbers)  # fmt: skip
 
 
-def measure(only: str, first_only: bool) -> None:
+def measure(only: str, row_only: str, first_only: bool) -> None:
     import warp as wp
 
     wp.config.quiet = True
     wp.init()
     for row in ROWS:
-        if only and only not in row:
+        if (only and only not in row) or (row_only and row != row_only):
             continue
         try:
             case = case_of(wp, row)
@@ -332,10 +333,24 @@ def libraries(only: str) -> dict[str, float]:
     return found
 
 
-def run(python: str, only: str, environment, *extra: str) -> dict[str, dict]:
-    command = [python, __file__, "--measure", "--only", only, *extra]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+def run(python: str, *extra: str) -> dict[str, dict]:
+    done = subprocess.run([python, __file__, "--measure", *extra], stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+
+
+def run_peer(python: str, row: str, limit: float, *extra: str) -> dict:
+    """A row in a process of its own: one that ends it, or its device's context, is a row without a figure."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "WEFT_EXTENSION_DIR")}
+    command = [python, __file__, "--measure", "--row", row, *extra]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"problem": f"took more than {limit:.0f} s"}
+    for line in done.stdout.splitlines():
+        if line.startswith("["):
+            return json.loads(line)[1]
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return {"problem": f"ended with {done.returncode}{': ' + said[-1][:200] if said else ''}"}
 
 
 def main() -> None:
@@ -343,21 +358,23 @@ def main() -> None:
     parser.add_argument("--peer", help="an interpreter with warp-lang")
     parser.add_argument("--only", default="", help="rows that have this text in their name")
     parser.add_argument("--jobs", type=int, default=1, help="processes that compile the peer's kernels")
+    parser.add_argument("--limit", type=float, default=300, help="seconds for a row of the peer")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--row", default="", help=argparse.SUPPRESS)
     parser.add_argument("--first", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
-        return measure(arguments.only, arguments.first)
-    own = run(sys.executable, arguments.only, os.environ)
+        return measure(arguments.only, arguments.row, arguments.first)
+    own = run(sys.executable, "--only", arguments.only)
     others = libraries(arguments.only)
     peer: dict[str, dict] = {}
     if arguments.peer:
         show(own, {}, others)
-        apart = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         rows = [row for row in ROWS if arguments.only in row]
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            list(pool.map(lambda row: run(arguments.peer, row, apart, "--first"), rows))
-        peer = run(arguments.peer, arguments.only, apart)
+            firsts = list(pool.map(lambda row: run_peer(arguments.peer, row, arguments.limit, "--first"), rows))
+        for row, first in zip(rows, firsts):
+            peer[row] = first if "problem" in first else run_peer(arguments.peer, row, arguments.limit)
         print("beside warp-lang")
     show(own, peer, others)
 

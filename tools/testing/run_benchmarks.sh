@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # `make bench`: runs every benchmark program of a build (bin/bench_*), one after the other so that they don't disturb
-# each other, and prints one table of goals and ratios at the end. BENCH_ARGS go to each of them; the figures stay in
+# each other, and prints a table of goals and ratios of these. BENCH_ARGS go to each of them; the figures stay in
 # BUILD_DIR/bench_results as JSON. Then the Python package, where the build has it: PYTHON is its interpreter,
 # PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit,
-# MUJOCO_PYTHON one with MuJoCo Warp on Weft (then PEER_PYTHON has it on warp-lang). It ends with
-# a table of them all (bench/python/closing.py). BENCH_QUICK=1: less of everything (bench/common/quick.h).
-# A program that fails holds up no other one; what failed is told at the end.
+# MUJOCO_PYTHON one with MuJoCo Warp on Weft (then PEER_PYTHON has it on warp-lang), TORCH_PYTHON one of the same version
+# as PYTHON with PyTorch. It ends with a table of them all (bench/python/closing.py).
+# BENCH_QUICK=1: less of everything (bench/common/quick.h). A program that fails, or takes more than BENCH_LIMIT seconds,
+# holds up no other one; what failed is told at the end.
 #
 #   run_benchmarks.sh BUILD_DIR
 set -euo pipefail
 shopt -s nullglob
 here=$(dirname "$0")
+programs_in_python=$here/../../bench/python
 python=${PYTHON:-python3}
 build=$1
 quick=${BENCH_QUICK:-}
+limit=${BENCH_LIMIT:-3600}
 programs=("$build"/bin/bench_*)
 if ((${#programs[@]} == 0)); then
   echo "bench: the build made no benchmark (looked for $build/bin/bench_*)" >&2
@@ -22,14 +25,27 @@ fi
 results=$build/bench_results
 rm -rf "$results"
 mkdir -p "$results"
+rm -f "$build"/bench_*.json  # nothing of another run in the table
 failed=()
+
+# attempt NAME COMMAND…: within the limit; notes what fails, and says how long it took.
+attempt() {
+  local name=$1 begin=$SECONDS status=0
+  shift
+  timeout "$limit" "$@" || status=$?
+  if ((status)); then
+    failed+=("$name")
+    ((status == 124)) && echo "bench: $name took more than $limit seconds" >&2
+  fi
+  echo "-- $name: $((SECONDS - begin)) s"
+}
 
 for program in "${programs[@]}"; do
   name=${program##*/}
   echo "== $name"
   # shellcheck disable=SC2086  # several arguments in one variable
-  "$program" --benchmark_out="$results/$name.json" --benchmark_out_format=json --benchmark_display_aggregates_only=true \
-    ${BENCH_ARGS:-} || failed+=("$name")
+  attempt "$name" "$program" --benchmark_out="$results/$name.json" --benchmark_out_format=json \
+    --benchmark_display_aggregates_only=true ${BENCH_ARGS:-}
 done
 "$python" "$here/../../bench/summary.py" "$results"/*.json || failed+=(summary.py)
 
@@ -39,20 +55,19 @@ measure() {
   shift 2
   echo
   echo "== $title"
-  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$build/python/warp "$python" "$here/../../bench/python/$program" "$@" ||
-    failed+=("$program")
+  PYTHONPATH=$here/../../python WEFT_EXTENSION_DIR=$build/python/warp attempt "$program" \
+    "$python" "$programs_in_python/$program" "$@"
 }
 
 extensions=("$build"/python/warp/_weft*.so)
 if ((${#extensions[@]})); then
-  rm -f "$build"/bench_*.json  # nothing of another run in the table
   peer=(${PEER_PYTHON:+--peer "$PEER_PYTHON"})
   numba=(${NUMBA_PYTHON:+--numba "$NUMBA_PYTHON"})
   drjit=(${DRJIT_PYTHON:+--drjit "$DRJIT_PYTHON"})
   once=(${quick:+--rounds 1})
   brief=(${quick:+--quick})
   measure "the Python package" compare.py --hand "$build/lib/libweft_bench_hand.so" --json "$build/bench_python.json" \
-    "${peer[@]}" "${numba[@]}"
+    "${peer[@]}" "${numba[@]}" "${brief[@]}"
   measure "eight kernels beside others" peers.py --json "$build/bench_peers.json" "${peer[@]}" "${numba[@]}" "${drjit[@]}" \
     "${once[@]}"
   measure "making and reading arrays" arrays.py --json "$build/bench_arrays.json" "${peer[@]}" "${once[@]}"
@@ -60,20 +75,22 @@ if ((${#extensions[@]})); then
     ${quick:+--count 2000000}
   measure "kernels by lanes" lanes.py --json "$build/bench_lanes.json" "${brief[@]}"
   measure "scattered additions by threads" scatter.py --json "$build/bench_scatter.json" "${brief[@]}"
-  measure "beside others" beside.py --json "$build/bench_beside.json" ${quick:+--seconds 0.2}
+  python=${TORCH_PYTHON:-$python} measure "beside others" beside.py --json "$build/bench_beside.json" ${quick:+--seconds 0.2}
   measure "marching cubes" marching_cubes.py --json "$build/bench_marching_cubes.json" "${peer[@]}" "${once[@]}" \
     ${quick:+--size 128}
   measure "meshes" geometry.py --json "$build/bench_meshes.json" "${peer[@]}" "${once[@]}" \
     ${quick:+--rays 200000 --points 32000}
-  measure "gradients" gradients.py "${peer[@]}"
+  measure "gradients" gradients.py --json "$build/bench_gradients.json" "${peer[@]}"
   if [[ -n ${MUJOCO_PYTHON:-} ]]; then
     python=$MUJOCO_PYTHON measure "MuJoCo Warp" mujoco_warp.py --json "$build/bench_mujoco.json" "${peer[@]}" "${once[@]}" \
       ${quick:+--worlds 1 256}
   fi
-  echo
-  echo "== all of this in one table"
-  "$python" "$here/../../bench/python/closing.py" "$build" || failed+=(closing.py)
 fi
+echo
+echo "== all of this in one table (${SECONDS} s)"
+"$python" "$programs_in_python/closing.py" "$build" --build "${build##*/}" "${failed[@]/#/--failed=}" \
+  --peer "warp-lang=${PEER_PYTHON:-}" --peer "Numba=${NUMBA_PYTHON:-}" --peer "Dr.Jit=${DRJIT_PYTHON:-}" \
+  --peer "MuJoCo Warp=${MUJOCO_PYTHON:-}" --peer "PyTorch=${TORCH_PYTHON:-$python}" || failed+=(closing.py)
 if ((${#failed[@]})); then
   echo "bench: these failed: ${failed[*]}" >&2
   exit 1
