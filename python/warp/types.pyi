@@ -442,7 +442,8 @@ class array(Generic[_E, _D]):
     @ndim.setter
     def ndim(self, value: Any) -> None: ...
     @property
-    def size(self) -> _b.int: ...
+    def size(self) -> _b.int:
+        """Number of elements."""
     ptr: _b.int | None
     @property
     def capacity(self) -> _b.int:
@@ -457,7 +458,8 @@ class array(Generic[_E, _D]):
     def owner(self) -> _b.bool:
         """Whether the array frees its memory at the end."""
     @property
-    def is_contiguous(self) -> _b.bool: ...
+    def is_contiguous(self) -> _b.bool:
+        """Whether elements lie one after the other, last index fastest."""
     @property
     def is_transposed(self) -> _b.bool:
         """Whether a 2-D array is packed column by column."""

@@ -12,7 +12,7 @@ import warp as wp
 
 
 @wp.struct
-class Pair:
+class MadePair:
     a: float
     b: wp.vec3
 
@@ -68,10 +68,10 @@ def test_mistakes_name_the_argument(maker):
 
 
 def test_structs_go_the_careful_way():
-    made = wp.zeros(3, dtype=Pair, device="cpu")
-    assert made.dtype is Pair and made.numpy()["a"].tolist() == [0, 0, 0]
-    assert wp.zeros_like(made).dtype is Pair and wp.clone(made).dtype is Pair
-    made[1] = Pair()
+    made = wp.zeros(3, dtype=MadePair, device="cpu")
+    assert made.dtype is MadePair and made.numpy()["a"].tolist() == [0, 0, 0]
+    assert wp.zeros_like(made).dtype is MadePair and wp.clone(made).dtype is MadePair
+    made[1] = MadePair()
     assert wp.clone(made, device="cpu").numpy().dtype == made.numpy().dtype
 
 

@@ -17,6 +17,13 @@ import warp as wp
 pytestmark = pytest.mark.skipif(not wp.is_cuda_available(), reason="there is no CUDA device")
 
 
+# The fake driver (tests/fake_cuda) does at once what it is asked for, and every instruction takes it long: no launch is under way
+# when the next call comes, however much there is to do.
+FAKE = wp.is_cuda_available() and "Fake" in wp.get_device("cuda:0").name
+MANY, SOME = (1 << 10, 1 << 8) if FAKE else (1 << 20, 1 << 16)  # threads
+LONG, SHORT, VERY_LONG = (20, 10, 30) if FAKE else (1000, 200, 200_000)  # turns of `spin`
+
+
 @pytest.fixture(autouse=True)
 def on_cuda():
     with wp.ScopedDevice("cuda:0"):
@@ -60,7 +67,7 @@ def insist(x: wp.array(dtype=float)):
 def test_facts() -> None:
     device = wp.get_device("cuda")
     assert device.is_cuda and not device.is_cpu and device.ordinal == 0 and device == "cuda:0"
-    assert device.arch >= 70 and device.sm_count > 0 and device.total_memory > 1 << 30
+    assert device.arch >= 70 and device.sm_count > 0 and device.total_memory >= 1 << 30
     assert 0 < device.free_memory <= device.total_memory
     assert device.uuid.startswith("GPU-") and ":" in device.pci_bus_id and device.name
     assert wp.get_cuda_device_count() >= 1 and wp.get_cuda_devices()[0] is device
@@ -80,12 +87,12 @@ def test_scopes_restore() -> None:
 def test_streams_and_events() -> None:
     device = wp.get_device()
     first, second = wp.Stream(device), wp.Stream(device, priority=-1)
-    x = wp.zeros(1 << 20)
+    x = wp.zeros(MANY)
     start, end = wp.Event(enable_timing=True), wp.Event(enable_timing=True)
     with wp.ScopedStream(first):
         assert wp.get_stream() is first and device.stream is first
         wp.record_event(start)
-        wp.launch(spin, dim=x.size, inputs=[x, 1000])
+        wp.launch(spin, dim=x.size, inputs=[x, LONG])
         first.record_event(end)
     assert device.stream is not first
     second.wait_event(end)
@@ -108,17 +115,17 @@ def test_streams_of_other_libraries() -> None:
 
 
 def test_memory_dropped_while_kernels_run_on_other_streams() -> None:
-    out = wp.zeros(1 << 16)
+    out = wp.zeros(SOME)
     stream = wp.Stream(wp.get_device())
     for k in range(30):
-        x = wp.full(1 << 16, float(k))
+        x = wp.full(SOME, float(k))
         with wp.ScopedStream(stream):
-            wp.launch(spin, dim=x.size, inputs=[x, 200])
+            wp.launch(spin, dim=x.size, inputs=[x, SHORT])
             wp.copy(out, x)
         del x
-        wp.full(1 << 16, -1.0)
+        wp.full(SOME, -1.0)
     expected = np.full(1, 29.0, np.float32)
-    for _ in range(200):
+    for _ in range(SHORT):
         expected = (expected.astype(np.float64) * np.float32(1.0000001) + 0.5).astype(np.float32)
     wp.synchronize()
     assert (out.numpy() == out.numpy()[0]).all() and abs(out.numpy()[0] - expected[0]) < 1e-3
@@ -129,11 +136,11 @@ def test_memory_dropped_while_kernels_run_on_streams_that_are_gone(foreign: bool
     owner = wp.Stream(wp.get_device())
     for _ in range(5):
         stream = wp.Stream(wp.get_device(), **({"cuda_stream": owner.cuda_stream} if foreign else {}))
-        x = wp.ones(1 << 16)
+        x = wp.ones(SOME)
         with wp.ScopedStream(stream):
-            wp.launch(spin, dim=x.size, inputs=[x, 200000])
+            wp.launch(spin, dim=x.size, inputs=[x, VERY_LONG])
         del stream, x  # in this order, while the kernel runs
-        y = wp.zeros(1 << 16)
+        y = wp.zeros(SOME)
         wp.synchronize()
         assert not y.numpy().any()  # the kernel has written to memory that was still its own
 
@@ -475,6 +482,7 @@ def test_forked_children_are_told() -> None:
     assert child.exitcode == 7
 
 
+@pytest.mark.skipif(FAKE, reason="the fake driver is done with a launch before it returns")
 def test_a_wait_can_be_interrupted(gpu_environment) -> None:
     program = """
         import os, signal, threading, time

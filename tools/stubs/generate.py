@@ -110,7 +110,7 @@ def _member(owner: Any, name: str) -> Any:
     """A name of a module, or of a class and those of the package that it is derived from."""
     if not inspect.isclass(owner):
         return getattr(owner, name, None)
-    classes = [c for c in owner.__mro__ if c is owner or c.__module__.startswith("warp._src")]
+    classes = [c for c in owner.__mro__ if c is owner or c.__module__.startswith(("warp._src", "warp._weft"))]
     return next((vars(c)[name] for c in classes if name in vars(c)), None)
 
 
@@ -125,7 +125,7 @@ def with_docs(text: str, scope: Any) -> str:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue
             item = _member(owner, node.name)
-            doc = inspect.cleandoc(getattr(item, "__doc__", None) or "")
+            doc = "" if item is None else inspect.cleandoc(getattr(item, "__doc__", None) or "")
             if isinstance(node, ast.ClassDef):
                 if doc and not ast.get_docstring(node):
                     edits.append((node.body[0].lineno - 1, f"{indent}    {rows.docstring(doc, indent + '    ')}"))

@@ -22,3 +22,7 @@ def torch_sees_gpus(gpu_environment: dict[str, str], monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if "CUDA_VISIBLE_DEVICES" in gpu_environment:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpu_environment["CUDA_VISIBLE_DEVICES"])
+    # A test before this one may have compiled while they were hidden, and what torch found then it keeps.
+    interface = pytest.importorskip("torch._dynamo.device_interface")
+    interface.caching_worker_device_properties.clear()
+    monkeypatch.setattr("torch.cuda._cached_device_count", None, raising=False)
