@@ -17,6 +17,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/line_table.h"
 #include "codegen/emit/target_hooks.h"
+#include "codegen/llvm_passes/keep_negations.h"
 #include "codegen/llvm_passes/keep_selects.h"
 #include "codegen/llvm_passes/machine_passes.h"
 #include "codegen/llvm_passes/optimize.h"
@@ -96,6 +97,7 @@ void finish(CodeUnit& unit, Output output, Emitted& result, bool vectors = false
   llvm::TargetMachine& machine = target_machine(unit.target, level);
   optimize(*unit.module, machine, level, linked, vectors);
   if (!unit.traits.x86) keep_selects(*unit.module);
+  if (machine.getTargetTriple().isAArch64()) keep_negations(*unit.module);
   if (unit.target.arch == TargetSpec::cpu) find_reductions(*unit.module);
   result.seconds_opt = seconds_since(start);
   if (output == Output::llvm_ir_opt) {
