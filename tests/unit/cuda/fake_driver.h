@@ -1,6 +1,6 @@
 // A CUDA driver made of plain functions, for machines without a GPU: device memory is host memory, streams run at once,
 // the runtime's own kernels run as their PTX says (ptx_machine.h), those of programs if WEFT_FAKE_CUDA_RUNS is 1, and graphs
-// then run what was captured, but for conditions. Any call can be told to fail.
+// then run what was captured. Any call can be told to fail.
 #pragma once
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 // The fake driver's captures and graphs: nodes and their order are noted, so that tests can look at what was captured. Where
 // kernels of programs run, what is captured runs when its graph is launched, in the order of the capture, and not before;
-// conditions never run. And handles for other processes, which here are the same process.
+// bodies of conditions as often as their conditions say. And handles for other processes, which here are the same process.
 #include <cstring>
 #include <functional>
 #include <tuple>
@@ -32,6 +32,7 @@ using Steps = std::vector<std::function<Result()>>;
 struct Work {
   std::map<GraphHandle, Steps> captured;
   std::map<GraphExecHandle, Steps> ready;
+  std::map<ConditionHandle, bool> conditions;
   std::set<StreamHandle> streams;  // that are captured
   std::set<EventHandle> events;    // recorded there: who waits for one is captured as well
 };
@@ -42,6 +43,24 @@ Work& work() {
 }
 
 DriverTable plain;  // without captures
+
+Result run(const Steps& steps) {
+  for (const std::function<Result()>& step : steps)
+    if (const Result code = step(); code != kSuccess) return code;
+  return kSuccess;
+}
+
+/// What the kernel that hands conditions to the driver does, whose function nobody has written down: its arguments are a
+/// condition, the address of a number, and whether zero means yes.
+void set_condition(const std::vector<unsigned char>& arguments) {
+  ConditionHandle condition = 0;
+  const std::uint32_t* value = nullptr;
+  std::uint32_t negated = 0;
+  std::memcpy(&condition, arguments.data(), sizeof condition);
+  std::memcpy(&value, arguments.data() + 8, sizeof value);
+  std::memcpy(&negated, arguments.data() + 16, sizeof negated);
+  work().conditions[condition] = (*value != 0) != (negated != 0);
+}
 
 /// Keeps a step for the graph that is captured; false: the stream is not.
 bool keeps(StreamHandle stream, std::function<Result()> step) {
@@ -89,7 +108,9 @@ void add_launches(DriverTable& t) {
     const auto step = [=, says_memory = extra[0], says_size = extra[2], says_end = extra[4]] {
       std::size_t size = arguments.size();
       void* own[] = {says_memory, const_cast<unsigned char*>(arguments.data()), says_size, &size, says_end};
-      return plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, nullptr, own);
+      const Result code = plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, nullptr, own);
+      if (code == kSuccess && state().launches.back().kernel == "set_graph_condition") set_condition(arguments);
+      return code;
     };
     const bool kept = keeps(stream, step);
     const Result code = kept ? note("launch") : plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
@@ -106,9 +127,7 @@ void add_launches(DriverTable& t) {
   };
   t.graph_launch = [](GraphExecHandle exec, StreamHandle) -> Result {
     FAKE("graph_launch");
-    for (const std::function<Result()>& step : work().ready[exec])
-      if (const Result code = step(); code != kSuccess) return code;
-    return kSuccess;
+    return run(work().ready[exec]);
   };
   t.graph_destroy = [](GraphHandle graph) -> Result {
     work().captured.erase(graph);
@@ -185,6 +204,15 @@ void add_nodes(DriverTable& t) {
     static std::map<GraphNodeHandle, GraphHandle> bodies;
     bodies[*node] = reinterpret_cast<GraphHandle>(new_handle());
     state().nodes.back().body = bodies[*node];
+    const auto step = [condition = params->condition, body = bodies[*node], loop = params->kind == kConditionWhile] {
+      Result code = kSuccess;
+      while (code == kSuccess && work().conditions[condition]) {
+        code = run(work().captured[body]);
+        if (!loop) break;
+      }
+      return code;
+    };
+    if (runs_programs()) work().captured[graph].emplace_back(step);
     return params->bodies = &bodies[*node], kSuccess;
   };
   t.graph_dot = [](GraphHandle, const char*, unsigned) -> Result {
