@@ -213,7 +213,9 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
       if (s.dynamic) {
         // The index itself was clamped: the address stays inside of the
         // element, so that a load may read it in any case.
-        at.valid = e.both(at.valid, s.valid);
+        // What LLVM's builder could tell to be inside needs no test; a test that is known means nowhere (below).
+        if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(s.valid); !known || known->isZero())
+          at.valid = e.both(at.valid, s.valid);
         Term term;
         term.stride = b.getInt64(inner->size());
         if (s.index->getType()->isVectorTy()) {
