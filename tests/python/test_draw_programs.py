@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from test_fake_driver import FAKE, HERE, run
+from test_fake_driver import FAKE, run_with
 
 SOAK = bool(os.environ.get("WEFT_SOAK"))
 PARTS = range(10 if SOAK else 1)
@@ -26,24 +26,14 @@ pytestmark = pytest.mark.skipif(
     not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)"
 )
 
-PROGRAM = """
-import pathlib, sys
-sys.path.insert(0, {here!r})
-import warp as wp
-wp.config.quiet = True
-import draw_replay
-for number in range({first}, {last}):
-    draw_replay.check(number, {executors}, pathlib.Path({folder!r}), **{form})
-print("done")
-"""
-
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("form", FORMS)
 def test_numbers_and_what_is_written_by_them(tmp_path, form, part):
     options, executors = FORMS[form]
     first = 1000 * list(FORMS).index(form) + part * COUNT
-    code = PROGRAM.format(
-        here=HERE, first=first, last=first + COUNT, executors=executors, folder=str(tmp_path), form=options
+    run_with(
+        "draw_replay",
+        f"for number in range({first}, {first + COUNT}):\n    draw_replay.check(number, {executors}, folder, **{options})",
+        tmp_path,
     )
-    assert run(code=code, WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(tmp_path)).endswith("done\n")

@@ -31,6 +31,13 @@ def run(*arguments: str, code: str | None = None, **environment: str) -> str:
     return done.stdout
 
 
+def run_with(module: str, statements: str, folder) -> None:
+    """Statements that use a module of this folder, in a program on a GPU whose kernels run; `folder` is theirs to write to."""
+    head = ["import pathlib, sys", f"sys.path.insert(0, {HERE!r})", "import warp as wp", "wp.config.quiet = True"]
+    lines = [*head, f"import {module}", f"folder = pathlib.Path({str(folder)!r})", statements, 'print("done")']
+    assert run(code="\n".join(lines), WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(folder)).endswith("done\n")
+
+
 @pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "settings", "algorithms", "files", "trees", "grids"])
 def test_every_call_may_fail(part):
     assert "memory lost by []" in run("every", "999", part)
