@@ -1,4 +1,6 @@
-// One conversion to 32 or 64 bits for each lane; smaller integers are clamped after.
+// One conversion to 32 or 64 bits for each lane; smaller integers are clamped after. LLVM takes the plain ones, f2i.rz and d2i.rz, for its own
+// conversions, of which numbers out of range are nothing: of an integer that became a float it then took the integer's bits. It leaves alone those that
+// flush small numbers, which become 0 anyhow, and those of whole numbers that round to the nearest.
 #include "codegen/nvptx/conversions.h"
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
@@ -10,9 +12,11 @@ llvm::Value* convert_one(Emitter& e, llvm::Value* v, ScalarKind to) {
   using namespace llvm::Intrinsic;
   llvm::IRBuilder<>& b = e.b;
   const bool single = v->getType()->isFloatTy(), with_sign = is_signed(to), wide = scalar_bits(to) == 64;
-  const ID of_single = wide ? (with_sign ? nvvm_f2ll_rz : nvvm_f2ull_rz) : (with_sign ? nvvm_f2i_rz : nvvm_f2ui_rz);
-  const ID of_double = wide ? (with_sign ? nvvm_d2ll_rz : nvvm_d2ull_rz) : (with_sign ? nvvm_d2i_rz : nvvm_d2ui_rz);
-  llvm::Value* number = b.CreateIntrinsic(single ? of_single : of_double, {}, {v});
+  const ID of_single =
+      wide ? (with_sign ? nvvm_f2ll_rz_ftz : nvvm_f2ull_rz_ftz) : (with_sign ? nvvm_f2i_rz_ftz : nvvm_f2ui_rz_ftz);
+  const ID of_double = wide ? (with_sign ? nvvm_d2ll_rn : nvvm_d2ull_rn) : (with_sign ? nvvm_d2i_rn : nvvm_d2ui_rn);
+  llvm::Value* const whole = single ? v : b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, v);
+  llvm::Value* number = b.CreateIntrinsic(single ? of_single : of_double, {}, {whole});
   // From float32 to 32 bits the instruction gives 0 for NaN; others, for some devices, the least number.
   if (!single || wide)
     number = b.CreateSelect(b.CreateFCmpUNO(v, v), llvm::Constant::getNullValue(number->getType()), number);
