@@ -83,9 +83,13 @@ Data second(const std::shared_ptr<const sema::FunctionDecl>& decl, int lanes, bo
 
 void expect_near(const Numbers& want, const Numbers& got, double tolerance, const std::string& what) {
   double size = 1;
-  for (double w : want) size = std::max(size, std::abs(w));
-  for (std::size_t k = 0; k < want.size(); ++k)
+  for (double w : want)
+    if (std::isfinite(w)) size = std::max(size, std::abs(w));
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    // Numbers that grow from turn to turn may end beyond all.
+    if (want[k] == got[k] || (std::isnan(want[k]) && std::isnan(got[k]))) continue;
     ASSERT_NEAR(want[k], got[k], tolerance * size) << what << "[" << k << "]";
+  }
 }
 
 using Slopes = std::array<Numbers, 3>;
