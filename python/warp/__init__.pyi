@@ -583,7 +583,7 @@ class Logger(_t.Protocol):
     def info(self, message: _b.str) -> None:
         """Something worth knowing."""
     def warning(self, message: _b.str, category: Any = None, stacklevel: _b.int = 1) -> None:
-        """Something that may be wrong."""
+        """Something that may be wrong; `stacklevel` is what `warnings.warn` takes when it is called from here."""
     def error(self, message: _b.str) -> None:
         """Something that is wrong."""
 
@@ -731,7 +731,7 @@ class ScopedLogger:
     """`with wp.ScopedLogger(logger):` uses a logger and restores the one before."""
     logger: Logger | None
     def __init__(self, logger: Logger | None) -> None: ...
-    def __enter__(self) -> Logger: ...
+    def __enter__(self) -> ScopedLogger: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
 class ScopedMemoryTracker:
