@@ -1169,8 +1169,9 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
     """
 def clear_jax_callable_graph_cache(callable: Any = None) -> None:
     """Drops the graphs, and staging memory, of one function that `jax_callable` made, or of all."""
-def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
-    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
+def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> _b.list[Any]:
+    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`; gives the files
+    with their code, one or more for a kernel.
 
     Args:
         module: a wp.Module, a Python module or its name.
