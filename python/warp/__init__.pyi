@@ -583,7 +583,7 @@ class Logger(_t.Protocol):
     def info(self, message: _b.str) -> None:
         """Something worth knowing."""
     def warning(self, message: _b.str, category: Any = None, stacklevel: _b.int = 1) -> None:
-        """Something that may be wrong."""
+        """Something that may be wrong; `stacklevel` is what `warnings.warn` takes when it is called from here."""
     def error(self, message: _b.str) -> None:
         """Something that is wrong."""
 
@@ -731,7 +731,7 @@ class ScopedLogger:
     """`with wp.ScopedLogger(logger):` uses a logger and restores the one before."""
     logger: Logger | None
     def __init__(self, logger: Logger | None) -> None: ...
-    def __enter__(self) -> Logger: ...
+    def __enter__(self) -> ScopedLogger: ...
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
 
 class ScopedMemoryTracker:
@@ -1169,8 +1169,9 @@ def capture_while(condition: Any, while_body: Any, stream: Stream | None = None,
     """
 def clear_jax_callable_graph_cache(callable: Any = None) -> None:
     """Drops the graphs, and staging memory, of one function that `jax_callable` made, or of all."""
-def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:
-    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
+def compile_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> _b.list[Any]:
+    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`; gives the files
+    with their code, one or more for a kernel.
 
     Args:
         module: a wp.Module, a Python module or its name.

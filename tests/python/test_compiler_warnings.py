@@ -31,8 +31,8 @@ class Listener:
 def listener(monkeypatch):
     monkeypatch.setattr(wp.config, "quiet", False)
     monkeypatch.setattr(wp.config, "cache_kernels", False)  # what is found there was warned of when it was compiled
-    with wp.ScopedLogger(Listener()) as logger:
-        yield logger
+    with wp.ScopedLogger(Listener()) as scope:
+        yield scope.logger
 
 
 @wp.func

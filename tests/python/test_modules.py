@@ -401,8 +401,14 @@ def test_modules_from_a_folder(tmp_path: Path, device):
     kernel = set_to(module, 123.75)
     with pytest.raises(FileNotFoundError):
         wp.load_aot_module(module, device, module_dir=tmp_path / "none")
-    wp.compile_aot_module(module, device, module_dir=tmp_path)
-    assert list(tmp_path.iterdir())
+    files = wp.compile_aot_module(module, device, module_dir=tmp_path)
+    assert files and all(isinstance(file, Path) and file.parent == tmp_path and file.stat().st_size for file in files)
+    assert wp.compile_aot_module(module, device, module_dir=tmp_path) == files  # also where they are there already
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+    other = wp.Module("shipped, too")
+    set_to(other, 124.75)
+    assert not {*files} & {*wp.compile_aot_module(other, device, module_dir=tmp_path)}
+    assert {*files} < {*tmp_path.iterdir()}
     module.unload()
     compiled = wp._weft.build_counts()["compiled"]
     wp.load_aot_module(module, device, module_dir=tmp_path)

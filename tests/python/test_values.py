@@ -84,6 +84,37 @@ def test_values_take_attributes():
     assert v == (5, 2, 3) and v.__dict__ == {"note": 1}
 
 
+def test_components_are_set_one_by_one():
+    for value, names in (
+        (wp.vec3(1.0, 2.0, 3.0), ("xy", "xyz", "xx", "w", "zw", "wxyz")),
+        (wp.vec2i(1, 2), ("z", "w", "xw", "yx")),
+        (wp.types.vector(6, wp.float64)(1.0), ("xy", "xyzw")),
+        (wp.quat(1.0, 2.0, 3.0, 4.0), ("xyz", "wx")),
+    ):
+        before = list(value)
+        for name in names:
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+                setattr(value, name, 9)
+            assert not hasattr(value, name)
+        value.wide = value.xyzwx = value.rgb = value._ = 5  # what looks like no component is the program's own
+        value.y = 7
+        assert list(value) == [before[0], 7, *before[2:]]
+
+    class Named(wp.vec3):
+        @property
+        def xy(self):
+            return wp.vec2(self.x, self.y)
+
+        @xy.setter
+        def xy(self, pair):
+            self.x, self.y = pair
+
+    named = Named(1.0, 2.0, 3.0)
+    named.xy = wp.vec2(4.0, 5.0)
+    assert list(named) == [4.0, 5.0, 3.0]
+
+
+
 def test_annotations_of_structs_are_those_written():
     @wp.struct
     class Written:

@@ -2,6 +2,7 @@
 test that dies or hangs is told from the others."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -104,6 +105,11 @@ class Process(FolderCase):
     def test_names_are_listed_without_running(self):
         self.write_tests("test_listed", "raise SystemExit")
         self.assertEqual(self.child().names("warp.tests.test_listed"), ["Made.test_0", "Made.test_none"])
+
+    def test_an_interpreter_may_be_named_from_the_folder_at_hand(self):
+        child = test_process.Child(os.path.relpath(sys.executable), {})
+        self.assertEqual(child.python, os.path.abspath(sys.executable))
+        self.assertTrue(os.path.isabs(test_process.Child("sh", dict(os.environ)).python))
 
     def test_the_first_message_of_a_compiler_is_the_cause(self):
         error = RuntimeError("while parsing f:\nf.py:3:5: error: no such name\n    x = y\nf.py:4:5: error: another")

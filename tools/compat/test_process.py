@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,10 @@ class Child:
     environment: dict[str, str]
     options: list[str] = dataclasses.field(default_factory=list)
     limit: float = 300.0
+
+    def __post_init__(self):
+        """The processes run in folders of their own: a path that begins here has to be whole. Links of environments stay."""
+        self.python = os.path.abspath(shutil.which(self.python) or self.python)
 
     def run(self, module: str, *options: str, until: float) -> tuple[list[dict], int | None, str]:
         """One process: its record, its exit status (None: the time was over) and the end of what it printed."""

@@ -87,7 +87,7 @@ def logging() -> None:
     assert isinstance(usual, wp.Logger)
     mine, text = _Heard(), f"once only {next(_number)}"
     with wp.ScopedLogger(mine) as used:
-        assert used is mine is wp.get_logger()
+        assert used.logger is mine is wp.get_logger()
         wp.utils.warn(text)
         wp.utils.warn(text)
         with wp.ScopedLogLevel(wp.LOG_ERROR):

@@ -6,8 +6,10 @@ import contextlib
 import inspect
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Sequence
 
 from warp import _weft
@@ -136,8 +138,9 @@ def compile_aot_module(
     module_dir: str | os.PathLike | None = None,
     use_ptx: bool | None = None,
     strip_hash: bool | None = None,
-) -> None:
-    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`.
+) -> list[Path]:
+    """Compiles a module's kernels into a folder, which can be shipped and used as `config.kernel_cache_dir`; gives the files
+    with their code, one or more for a kernel.
 
     Args:
         module: a wp.Module, a Python module or its name.
@@ -146,9 +149,15 @@ def compile_aot_module(
         module_dir: the folder; the kernel cache if not given.
     """
     target = _target(module, "")
-    with _kernel_cache_in(module_dir):
-        target.unload()
-        _load([target], None, _devices(device))
+    folder = Path(os.path.realpath(_weft.cache_folder() if module_dir is None else module_dir))
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".aot-", dir=folder) as fresh:  # whatever is in it is this module's
+        with _kernel_cache_in(fresh):
+            target.unload()
+            _load([target], None, _devices(device))
+            finish_kernels()
+        made = sorted(path for path in Path(fresh).iterdir() if path.suffix != ".lock")
+        return [path for path in (each.replace(folder / each.name) for each in made) if path.suffix == ".obj"]
 
 
 def load_aot_module(

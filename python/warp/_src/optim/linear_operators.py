@@ -8,6 +8,8 @@ from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import copy, empty
 from warp._src.arrays.listeners import paused
 from warp._src.devices.device import get_device
+from warp._src.optim.block_jacobi import KINDS as BLOCK_KINDS
+from warp._src.optim.block_jacobi import inverse_blocks
 from warp._src.sparse.block_kernels import BlockKernel, as_rows, scalar_words
 from warp._src.sparse.diagonals import bsr_get_diag
 from warp._src.sparse.matrix import BsrMatrix
@@ -218,8 +220,14 @@ def preconditioner(A: Any, ptype: str = "diag") -> LinearOperator:
 
     Args:
         A: the matrix: an array of two dimensions, a diagonal of numbers or vectors, or a BsrMatrix of square blocks.
-        ptype: "diag": one over the diagonal; "diag_abs": over its absolute values; "id": the identity.
+        ptype: "diag": one over the diagonal; "diag_abs": over its absolute values; "id": the identity. Of a BsrMatrix the
+            inverses of whole blocks: "block_jacobi_direct" of any; "block_jacobi_sequential" and "block_jacobi_tile" of
+            those that are symmetric and positive definite. Blocks that have none count as the identity.
     """
+    if ptype in BLOCK_KINDS:
+        blocks = inverse_blocks(A, ptype)
+        apply = _apply(_BLOCK_DIAGONAL, blocks, blocks.shape[:2], N=blocks.shape[1])
+        return LinearOperator(A.shape, A.dtype, A.device, apply)
     if ptype == "id":
         operator = aslinearoperator(A)
         return _identity(operator.shape, operator.dtype, operator.device)

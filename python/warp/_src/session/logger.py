@@ -28,7 +28,7 @@ class Logger(Protocol):
         """Something worth knowing."""
 
     def warning(self, message: str, category: Any = None, stacklevel: int = 1) -> None:
-        """Something that may be wrong."""
+        """Something that may be wrong; `stacklevel` is what `warnings.warn` takes when it is called from here."""
 
     def error(self, message: str) -> None:
         """Something that is wrong."""
@@ -46,18 +46,39 @@ class PrintingLogger:
         print(message)
 
     def warning(self, message: str, category: Any = None, stacklevel: int = 1) -> None:
-        """Prints a warning; with config.verbose_warnings, where it arose."""
+        """Prints a warning, unless a filter of Python's `warnings` ignores it; with config.verbose_warnings, where it arose."""
         kind = getattr(category, "__name__", None) or "UserWarning"
-        where = ""
-        if config.verbose_warnings:
-            frame = sys._getframe(min(stacklevel, 20))
-            where = f" ({frame.f_code.co_filename}:{frame.f_lineno})"
+        frame = _caller(max(stacklevel, 2))
+        if _is_ignored(message, category or UserWarning, frame):
+            return
+        where = f" ({frame.f_code.co_filename}:{frame.f_lineno})" if config.verbose_warnings else ""
         told = ": warning: " in message.partition("\n")[0]  # the compiler's own say what they are, behind the place
         sys.stderr.write(f"{message}{where}\n" if told else f"Warp {kind}: {message}{where}\n")
 
     def error(self, message: str) -> None:
         """Prints an error."""
         sys.stderr.write(f"Warp Error: {message}\n")
+
+
+def _caller(level: int) -> Any:
+    """The frame that many calls up, or the outermost one."""
+    frame: Any = sys._getframe(1)
+    while level > 1 and frame.f_back is not None:
+        frame, level = frame.f_back, level - 1
+    return frame
+
+
+def _is_ignored(message: str, category: Any, frame: Any) -> bool:
+    """Whether the first filter of `warnings` that fits ignores it. Python's own way would also say each text once only."""
+    module = frame.f_globals.get("__name__") or "<unknown>"
+
+    def fits(pattern: Any, text: str) -> bool:
+        return pattern is None or (pattern == text if isinstance(pattern, str) else pattern.match(text) is not None)
+
+    for action, text, kind, name, line in warnings.filters:
+        if issubclass(category, kind) and fits(text, message) and fits(name, module) and line in (0, frame.f_lineno):
+            return action == "ignore"
+    return False
 
 
 _logger: Logger = PrintingLogger()
@@ -87,10 +108,10 @@ class ScopedLogger:
         self.logger = logger
         self._saved: list[Logger] = []
 
-    def __enter__(self) -> Logger:
+    def __enter__(self) -> ScopedLogger:
         self._saved.append(get_logger())
         set_logger(self.logger)
-        return get_logger()
+        return self
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         set_logger(self._saved.pop())
@@ -134,13 +155,12 @@ def log_info(message: str) -> None:
 def log_warning(message: str, category: Any = None, stacklevel: int = 1) -> None:
     """Says what may be wrong."""
     if is_said(LOG_WARNING):
-        _logger.warning(message, category, stacklevel + 1)
+        _logger.warning(message, category, stacklevel + 2)
 
 
 def log_error(message: str) -> None:
-    """Says what is wrong."""
-    if is_said(LOG_ERROR):
-        _logger.error(message)
+    """Says what is wrong, whatever the level."""
+    _logger.error(message)
 
 
 def note_once(message: str) -> None:
@@ -166,7 +186,7 @@ __all__ += ["get_logger", "set_logger"]
 
 
 def tell_launch(key: str, dim: object, inputs: Any, outputs: Any, device: object, adjoint: bool) -> None:
-    """A launch as `config.print_launches` shows it: arrays by shape and type, other values as they are."""
+    """A launch as `config.print_launches` shows it, whatever the level: arrays by shape and type, other values as they are."""
 
     def brief(value: Any) -> str:
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
@@ -176,4 +196,4 @@ def tell_launch(key: str, dim: object, inputs: Any, outputs: Any, device: object
 
     read, written = (", ".join(map(brief, values or ())) for values in (inputs, outputs))
     kind = "adjoint kernel" if adjoint else "kernel"
-    print(f"{kind}: {key} dim: {dim} inputs: [{read}] outputs: [{written}] device: {device}")
+    _logger.info(f"{kind}: {key} dim: {dim} inputs: [{read}] outputs: [{written}] device: {device}")

@@ -355,6 +355,16 @@ def component_names(count: int) -> dict[str, property]:
     return {name: component(k, f"Component {k}.") for k, name in enumerate("xyzw"[:count])}
 
 
+_LETTERS = frozenset("xyzw")
+
+
+def set_attribute(self: Composite, name: str, value: Any) -> None:
+    """Instances take attributes of the program's own, but none that looks like components: v.xy = … would change nothing."""
+    if len(name) <= 4 and _LETTERS.issuperset(name) and not hasattr(type(self), name):
+        raise AttributeError(f"'{class_repr(type(self))}' object has no attribute '{name}'")
+    object.__setattr__(self, name, value)
+
+
 def class_repr(cls: type) -> str:
     """How a type is written: vec3f, mat23d, vector(length=5, dtype=float32)."""
     handle = cls.__dict__.get("_wp_type_")

@@ -16,6 +16,7 @@ from warp._src.values.composite import (
     component_numbers,
     make_class,
     register_maker,
+    set_attribute,
     subscripts,
 )
 from warp._src.values.scalars import is_number
@@ -28,6 +29,7 @@ class Quaternion(Row):
     __slots__ = ()
     _wp_generic_type_str_ = "quat_t"
     _wp_constructor_ = "quaternion"
+    __setattr__ = set_attribute  # type: ignore[assignment]
 
     def __class_getitem__(cls, given: Any) -> Any:
         """`Quaternion[float]` is `quatf`."""

@@ -18,6 +18,7 @@ from warp._src.values.composite import (
     make_class,
     position_of,
     register_maker,
+    set_attribute,
     subscripts,
 )
 
@@ -46,6 +47,7 @@ class Vector(Row):
     _wp_generic_type_str_ = "vec_t"
     _wp_constructor_ = "vector"
     _wp_spreading_ = frozenset(("add", "sub", "mod"))  # in Python only: kernels want vectors on both sides
+    __setattr__ = set_attribute  # type: ignore[assignment]
 
     def __class_getitem__(cls, given: Any) -> Any:
         """`Vector[float, Literal[3]]` is `vec3f`."""
