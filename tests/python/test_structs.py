@@ -361,3 +361,13 @@ def test_a_function_of_a_number_and_a_struct_decides():
     out = wp.zeros(4, dtype=int)
     wp.launch(count_allowed, 8, [limits, wp.array(np.arange(8), dtype=int), out])
     assert out.numpy().tolist() == [1, 1, 1, 0]
+
+
+def test_what_structs_are_is_called_struct():
+    @wp.struct
+    class One:
+        a: int
+
+    # Programs tell arrays of structs from others by this name.
+    assert type(One).__name__ == "Struct" and type(wp.zeros(1, dtype=One).dtype).__name__ == "Struct"
+    assert isinstance(One, wp.codegen.Struct) and not isinstance(wp.vec3, wp.codegen.Struct)

@@ -32,7 +32,11 @@ PROGRAMS = {
     "warp_nn": "warp-nn==0.4.1",
 }
 TESTED = ("newton", "newton_actuators")  # whose wheels carry tests
-BESIDE = ("mujoco==4.0.0", "mujoco-core==4.0.0", "mujoco-warp==4.0.0", "absl-py", "etils", "scipy", "trimesh", "usd-core", "newton-usd-schemas")
+# What Newton declares (MuJoCo at the versions that it names) and its tests import; no package that opens windows or wants a GPU.
+BESIDE = (
+    "mujoco==3.17.0", "mujoco-warp==3.17.0", "absl-py", "etils", "scipy", "trimesh", "usd-core", "newton-usd-schemas", "pillow",
+    "pycollada", "python-dateutil", "six", "pyyaml", "cbor2", "GitPython", "gitdb", "smmap", "networkx", "meshio", "rich",
+)  # fmt: skip
 
 KERNELS = """
 import importlib, pkgutil, sys, warnings
@@ -62,9 +66,15 @@ for text in failed:
 """
 
 
+def _is_there(folder: pathlib.Path, name: str) -> bool:
+    """Whether a distribution lies in the folder; capitals and the kind of dash in names don't count."""
+    plain = name.replace("-", "_").lower()
+    return any(found.name.split("-")[0].lower() == plain for found in folder.glob("*.dist-info"))
+
+
 def install(folder: pathlib.Path) -> None:
     """Puts what is missing into the folder."""
-    wanted = [one for one in (*PROGRAMS.values(), *BESIDE) if not list(folder.glob(one.split("=")[0].replace("-", "_") + "-*.dist-info"))]
+    wanted = [one for one in (*PROGRAMS.values(), *BESIDE) if not _is_there(folder, one.split("==")[0])]
     if wanted:
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, *wanted], check=True)
 

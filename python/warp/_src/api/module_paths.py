@@ -131,7 +131,7 @@ codegen = _path(
     "codegen",
     {
         **_listed(errors),
-        "Struct": struct.StructMeta,
+        "Struct": struct.Struct,
         "StructInstance": struct.StructInstance,
         "make_full_qualified_name": definitions.make_full_qualified_name,
     },

@@ -178,7 +178,7 @@ _LATE = {
 _late_names = {name: module for module, names in _LATE.items() for name in names}
 
 
-_MODULES = ("autograd", "dlpack", "geometry", "jax", "jax_experimental", "optim", "paddle", "torch")
+_MODULES = ("autograd", "dlpack", "fem", "geometry", "jax", "jax_experimental", "optim", "paddle", "torch")
 """Modules that are imported when `wp.autograd` and the like is first asked for."""
 
 

@@ -19,7 +19,7 @@ from warp._src.geometry.texels import EXTENTS, WHOLE, Texels, TextureAddressMode
 from warp._src.geometry.texels import dtype_of, mode_of
 from warp._src.values import struct as _struct
 from warp._src.values import types
-from warp._src.values.struct import Field, StructInstance, StructMeta
+from warp._src.values.struct import Field, Struct, StructInstance
 
 
 _living: weakref.WeakValueDictionary[int, Texture] = weakref.WeakValueDictionary()
@@ -402,7 +402,7 @@ def _fields(name: str) -> tuple[_weft.Type, dict[str, Field]]:
     return handle, fields
 
 
-class _TextureMeta(StructMeta):
+class _TextureMeta(Struct):
     """Values that come out of memory are the textures that the program made, where these live."""
 
     def from_bytes(cls, data: bytes, offset: int = 0) -> Any:

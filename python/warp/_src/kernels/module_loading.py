@@ -16,7 +16,7 @@ from warp import _weft
 from warp._src.devices.device import Device, get_device
 from warp._src.kernels.modules import Module, _modules, build_jobs, get_module, run_all
 from warp._src.session import config, logger, settings
-from warp._src.values.struct import StructMeta
+from warp._src.values.struct import Struct
 
 
 def _caller() -> str:
@@ -106,7 +106,7 @@ def load_module(
 
 def _has_structs(name: str) -> bool:
     """Whether a Python module has a name for a struct: structs belong to no module of ours."""
-    return any(isinstance(value, StructMeta) for value in list(vars(sys.modules.get(name, sys)).values()))
+    return any(isinstance(value, Struct) for value in list(vars(sys.modules.get(name, sys)).values()))
 
 
 def _target(module: Any, caller: str) -> Module:

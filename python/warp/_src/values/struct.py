@@ -110,7 +110,7 @@ class Field:
         return lambda: cls.from_buffer_copy(zero), convert, cls.from_buffer_copy, cls.from_buffer_copy
 
     def _struct(self) -> tuple[Callable, Callable, Callable, Callable]:
-        cls: Any = self.type if isinstance(self.type, StructMeta) else class_of_struct(self.handle)
+        cls: Any = self.type if isinstance(self.type, Struct) else class_of_struct(self.handle)
 
         zero = getattr(cls, "_wp_empty_", cls)  # textures are not made of nothing
 
@@ -234,7 +234,7 @@ class _Private:
         raise AttributeError(self.text)
 
 
-class StructMeta(type):
+class Struct(type):
     """Metaclass of structs: what a program asks of a struct type, out of the way of the names of fields."""
 
     _wp_type_: _weft.Type
@@ -403,7 +403,7 @@ def _annotations(c: type, local_names: dict[str, Any]) -> dict[str, Any]:
 def _finish(cls_name: str, bases: tuple, members: dict[str, Any], fields: dict[str, Field], handle: _weft.Type) -> Any:
     for field, (_, _, offset) in zip(fields.values(), handle.fields):
         field.offset = offset
-    cls = StructMeta(cls_name, bases, {**members, "_wp_type_": handle, "_wp_fields_": fields})
+    cls = Struct(cls_name, bases, {**members, "_wp_type_": handle, "_wp_fields_": fields})
     _classes[handle] = cls
     return cls
 
