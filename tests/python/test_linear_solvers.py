@@ -1,22 +1,12 @@
 """warp.optim.linear: solvers against NumPy, kinds of matrices and vectors, batches, preconditioners, graphs, errors."""
 
-import functools
-import os
-
 import numpy as np
 import pytest
 import warp as wp
 import warp.optim.linear as linear
 import warp.sparse as sp
 
-REPLAYS = "WEFT_FAKE_CUDA_RUNS" not in os.environ  # the fake driver runs no conditions of graphs
-
-
-def _without_graphs(solver):
-    return solver if REPLAYS else functools.partial(solver, use_cuda_graph=False)
-
-
-SOLVERS = {name: _without_graphs(getattr(linear, name)) for name in ("cg", "cr", "bicgstab", "gmres")}
+SOLVERS = {name: getattr(linear, name) for name in ("cg", "cr", "bicgstab", "gmres")}
 LIMITS = {wp.float16: 5e-2, wp.float32: 1e-4, wp.float64: 1e-9}
 
 
@@ -75,7 +65,7 @@ def test_the_device_decides(name):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_graphs_capture_solvers(name):
-    if wp.get_device().is_cuda and not (REPLAYS and wp.is_conditional_graph_supported()):
+    if wp.get_device().is_cuda and not wp.is_conditional_graph_supported():
         pytest.skip("this driver knows no conditions in graphs")
     a, b = system(name, 12, 3)
     matrix, right, x = wp.array(a, dtype=wp.float32), wp.array(b, dtype=wp.float32), wp.zeros(12, dtype=wp.float32)
