@@ -32,7 +32,7 @@ struct Entity {
   Kind kind = Kind::none;
   ir::Value* value = nullptr;
   /// integer, real, string (constant), type, functions, builtin, scope; of a value the constant that it is, if that has
-  /// attributes
+  /// attributes, and the number that it was written as (sema/written.h)
   std::shared_ptr<const Symbol> symbol;
   std::shared_ptr<const std::vector<Entity>> elements;  // tuple, range, slice
   bool reversed = false;                                // range

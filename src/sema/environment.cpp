@@ -2,6 +2,7 @@
 // changed, so that entering and leaving one costs only what it touched.
 #include "sema/lowering.h"
 #include "sema/tiles.h"
+#include "sema/written.h"
 
 namespace weft::sema {
 
@@ -206,6 +207,7 @@ bool FunctionLowering::merge_values(int variable, const Entity& a, const Entity&
   if (a.is_value() && b.is_value() && a.value == b.value) {
     same = a;
     same.maybe_unset = a.maybe_unset || b.maybe_unset;
+    if (a.symbol != b.symbol) forget_written(same);
     return false;
   }
   auto needs_value = [](const Entity& e) { return e.is_value() || e.is_literal(); };

@@ -2,6 +2,7 @@
 #include "sema/lowering.h"
 #include "sema/tile_hints.h"
 #include "sema/tiles.h"
+#include "sema/written.h"
 
 namespace weft::sema {
 
@@ -24,7 +25,9 @@ void FunctionLowering::assign_target(const Expr& target, Entity value, const Nod
         std::shared_ptr<const Symbol> constant = value.symbol;
         ir::Value* typed = value_of(value, at_node);
         value = typed ? Entity::of(typed) : Entity::failed();
-        if (typed && constant->scope) value.symbol = std::move(constant);  // m = Mode.FAST, then m.value
+        if (typed) value.symbol = std::move(constant);  // m = Mode.FAST, then m.value; x = 0.1, then wp.float64(x)
+      } else {
+        forget_written(value);  // y = x
       }
       return assign_variable(target, target.as<NameExpr>().name, std::move(value));
     case ExprKind::tuple: return unpack(target.as<TupleExpr>().elements, std::move(value), at_node);

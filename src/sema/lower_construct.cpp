@@ -5,6 +5,7 @@
 
 #include "sema/lowering.h"
 #include "sema/tile_hints.h"
+#include "sema/written.h"
 
 namespace weft::sema {
 
@@ -103,7 +104,7 @@ bool FunctionLowering::take_own_size(const Type* type, std::vector<Argument>& ar
 Entity FunctionLowering::construct_scalar(const Type* type, const std::vector<Argument>& args, const Node& at_node) {
   if (args.empty()) return Entity::of(function_.zero(type));
   if (args.size() != 1) return fail(DiagCode::bad_call, at_node, type->user_name() + "() takes one argument");
-  const Entity& e = args[0].entity;
+  const Entity e = as_written(args[0].entity);
   if (e.is_literal()) {
     const Constant& c = e.symbol->constant;
     // An integer that the type can't hold at all is a mistake; negative numbers wrap as in C.
@@ -150,17 +151,18 @@ class FunctionLowering::CompositeMaker {
   const Node& node(const Argument& arg) const { return node_of(arg, at_node_); }
   Entity finish() { return Entity::of(lower_.at(at_node_).construct(type_, parts_)); }
 
-  /// Takes one component, converted where that is allowed: plain numbers always, values never. False after an error.
+  /// Takes one component, converted where that is allowed: plain numbers, names that stand for one, and variables of loops
+  /// that could be unrolled always, other values never. False after an error.
   bool add_scalar(const Argument& arg) {
-    const Entity& e = arg.entity;
+    const Entity e = as_written(arg.entity);
     if (e.is_literal()) {
       parts_.push_back(lower_.literal_as(e, scalar_, node(arg)));
       return true;
     }
     ir::Value* v = lower_.value_of(e, node(arg));
     if (!v) return false;
-    if (v->type == scalar_) {
-      parts_.push_back(v);
+    if (v->type == scalar_ || counts_a_short_loop(v)) {
+      parts_.push_back(lower_.cast(v, scalar_));
       return true;
     }
     const std::string converter = scalar_ == types::f32()   ? "float"
@@ -169,6 +171,15 @@ class FunctionLowering::CompositeMaker {
     lower_.fail(DiagCode::type_mismatch, node(arg),
                 type_->user_name() + " takes " + scalar_->user_name() + " components, not " + v->type->user_name(),
                 "convert it: " + converter + "(…)");
+    return false;
+  }
+
+  /// Whether a value is the variable of a loop around this that a program may take for unrolled.
+  bool counts_a_short_loop(const ir::Value* v) const {
+    for (const Loop& loop : lower_.loops_)
+      if (loop.stmt && loop.constant_trips && loop.op && loop.op->code == ir::OpCode::for_ &&
+          loop.op->regions[0]->args[0] == v)
+        return true;
     return false;
   }
 

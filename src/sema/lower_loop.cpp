@@ -239,7 +239,9 @@ void FunctionLowering::lower_unrolled(const ForStmt& stmt, const LoopInfo& info,
     lower_branches(
         alive,
         [&] {
-          assign_variable(*stmt.target, name, Entity::of(function_.constant_int(type, lo + k * step)));
+          Entity counter = Entity::of(function_.constant_int(type, lo + k * step));
+          counter.symbol = std::make_shared<const Symbol>(Symbol::of(Constant::of_int(lo + k * step)));
+          assign_variable(*stmt.target, name, std::move(counter));
           if (info.exits & kExitContinue) loops_.back().go = new_flag("$go", true);
           lower_block(stmt.body);
           return Entity::nothing();

@@ -3,6 +3,7 @@
 #include "sema/lowering.h"
 #include "sema/plain_number.h"
 #include "sema/tiles.h"
+#include "sema/written.h"
 #include "types/fabric_type.h"
 
 namespace weft::sema {
@@ -84,6 +85,14 @@ bool only_overflows(BinaryOp op, WideInt right) {
   return op == BinaryOp::add || op == BinaryOp::sub || op == BinaryOp::mul;
 }
 
+Constant negated(Constant number) {
+  if (number.form == Constant::Form::real)
+    number.real = -number.real;
+  else
+    number.negative = number.magnitude != 0 && !number.negative;
+  return number;
+}
+
 }  // namespace
 
 Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
@@ -97,15 +106,8 @@ Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
   builder_.set_loc(expr.loc);
   if (operand.is_error()) return operand;
   if (operand.is_literal()) {
-    Constant c = operand.symbol->constant;
     if (expr.op == UnaryOp::pos) return operand;
-    if (expr.op == UnaryOp::neg) {
-      if (c.form == Constant::Form::real)
-        c.real = -c.real;
-      else
-        c.negative = c.magnitude != 0 && !c.negative;
-      return Entity::of_symbol(operand.kind, Symbol::of(c));
-    }
+    if (expr.op == UnaryOp::neg) return Entity::of_symbol(operand.kind, Symbol::of(negated(operand.symbol->constant)));
   }
   const char* name = expr.op == UnaryOp::neg ? "neg" : expr.op == UnaryOp::pos ? "pos" : "invert";
   if (operand.is_value() && tile_type(operand.type())) return Tiles(*this, expr).unary(name, operand);
@@ -113,7 +115,12 @@ Entity FunctionLowering::lower_unary(const UnaryExpr& expr) {
   ir::Value* value = value_of(operand, *expr.operand);
   if (!value) return Entity::failed();
   std::vector<Argument> args = {{{}, Entity::of(value), expr.operand, nullptr}};
-  return call_builtin(name, std::move(args), expr);
+  Entity result = call_builtin(name, std::move(args), expr);
+  if (Entity number = as_written(operand); number.is_literal() && expr.op == UnaryOp::neg && result.is_value()) {
+    Entity less = Entity::of_symbol(number.kind, Symbol::of(negated(number.symbol->constant)));
+    if (number.kind == Entity::Kind::real || constant_int(less) == constant_int(result)) result.symbol = less.symbol;
+  }
+  return result;
 }
 
 Entity FunctionLowering::lower_binary(const BinaryExpr& expr) {

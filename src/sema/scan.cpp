@@ -63,10 +63,26 @@ bool is_call_of(const Expr& e, std::string_view name) {
          (callee.kind == ExprKind::name && callee.as<NameExpr>().name == name);
 }
 
+/// Whether an expression is wp.float64, wp.vec3d, wp.mat22, wp.quatf and so on: a type of numbers, vectors or matrices.
+bool names_type(const Expr& e) {
+  constexpr std::string_view kStems[] = {"vector",         "vec", "matrix", "mat",   "quaternion", "quat",
+                                         "transformation", "int", "uint",   "float", "bfloat16",   "transform",
+                                         "spatial_vector"};
+  const auto* member = e.as_if<AttributeExpr>();
+  const auto* object = member ? member->object->as_if<NameExpr>() : nullptr;
+  if (!object || (object->name != "wp" && object->name != "warp")) return false;
+  return std::ranges::any_of(kStems, [&](std::string_view stem) {
+    constexpr std::string_view kSizes = "0123456789bdfhilsu";
+    return member->name.starts_with(stem) &&
+           member->name.find_first_not_of(kSizes, stem.size()) == std::string_view::npos;
+  });
+}
+
 /// Whether a call takes values only, by the look of it: what is passed to it is no place that it could write to.
 bool takes_values(const Expr& call) {
   constexpr std::string_view kNames[] = {"range", "int", "float", "bool", "min", "max", "abs", "len", "round"};
-  return std::ranges::any_of(kNames, [&](std::string_view name) { return is_call_of(call, name); });
+  return std::ranges::any_of(kNames, [&](std::string_view name) { return is_call_of(call, name); }) ||
+         (call.kind == ExprKind::call && names_type(*call.as<CallExpr>().callee));
 }
 
 /// Whether the argument of that name is a constant wherever there is one.
