@@ -261,8 +261,16 @@ bool FunctionLowering::enter_region(const syntax::Node& at_node) {
   return true;
 }
 
+/// Whether a constant is one behind a branch, too, on whose other side nothing reads `b` any more.
+static bool stays_constant(const Entity& a, const Entity& b) {
+  if (a.is_literal()) return b.kind == Entity::Kind::none;
+  if (!a.is_value() || !a.value->is_constant()) return false;
+  return b.kind == Entity::Kind::none || (b.is_value() && b.type() == a.type());
+}
+
 Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then_fn, const ExprFn& else_fn,
-                                        const syntax::Node& at_node, std::uint32_t end, bool else_has_left) {
+                                        const syntax::Node& at_node, std::uint32_t end, bool else_has_left,
+                                        bool else_is_over) {
   if (condition->is_constant()) return condition->bits ? then_fn() : else_fn();
   if (!enter_region(at_node)) return Entity::failed();
   ir::Region* outer = builder_.region();
@@ -309,6 +317,10 @@ Entity FunctionLowering::lower_branches(ir::Value* condition, const ExprFn& then
     Entity b = sides.second ? *sides.second : read_variable(variable, nullptr);
     bool one_sided = a.kind == Entity::Kind::none || b.kind == Entity::Kind::none;
     if (one_sided && (var.flag || (end && !var.internal && !scan_.read_after(var.name, end)))) continue;
+    if (else_is_over && sides.first && !var.internal && stays_constant(a, b)) {
+      updates.emplace_back(variable, a);
+      continue;
+    }
     ir::Value *va = nullptr, *vb = nullptr;
     Entity same;
     bool differs = merge_values(variable, a, b, at_node, va, vb, same);

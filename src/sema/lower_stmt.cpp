@@ -10,12 +10,25 @@ namespace weft::sema {
 
 using namespace syntax;
 
+/// Whether every way through a block leaves it, whatever its conditions are.
+static bool always_leaves(Block block) {
+  if (block.empty()) return false;
+  const Stmt& last = *block.back();
+  if (last.kind == StmtKind::if_stmt)
+    return always_leaves(last.as<IfStmt>().then_body) && always_leaves(last.as<IfStmt>().else_body);
+  return last.kind == StmtKind::return_stmt || last.kind == StmtKind::break_stmt ||
+         last.kind == StmtKind::continue_stmt;
+}
+
 void FunctionLowering::lower_block(Block block) {
   std::uint8_t exits = 0;
   for (std::size_t i = 0; i < block.size();) {
     int only_flag = -1;
     ir::Value* alive = guard(exits, only_flag);
     if (alive->is_zero()) {
+      // Where a condition that is known here chooses, as wp.static does, other uses of the function may get further.
+      const bool chosen = i > 0 && block[i - 1]->kind == StmtKind::if_stmt && !always_leaves(block.subspan(i - 1, 1));
+      if (chosen) return;
       sink_.report(DiagCode::unreachable_code, block[i]->loc, "this code is never reached", block[i]->underline());
       return;
     }
@@ -37,7 +50,7 @@ void FunctionLowering::lower_block(Block block) {
           if (only_flag >= 0) set_variable(only_flag, Entity::of(builder_.boolean(false)));
           return Entity::nothing();
         },
-        *block[i], scan_.end_of(block[end]), /*else_has_left=*/true);
+        *block[i], scan_.end_of(block[end]), /*else_has_left=*/true, /*else_is_over=*/exits == kExitReturn);
     exits |= scan_.exits_of(block[end]);
     i = end + 1;
   }

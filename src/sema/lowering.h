@@ -215,9 +215,10 @@ class FunctionLowering {
   std::vector<std::pair<int, Entity>> leave_frame(std::size_t mark);
   ir::Value* undefined_value(int variable, const Type* type, std::size_t loop_depth);
   /// `end`: position behind the statement (FunctionScan); names assigned on one side only and never read behind it are
-  /// not merged. 0: merge all.
+  /// not merged. 0: merge all. `else_has_left`: the second side is what has left the block; `else_is_over`: by a return,
+  /// so that nothing is read there any more.
   Entity lower_branches(ir::Value* condition, const ExprFn& then_fn, const ExprFn& else_fn, const syntax::Node& at,
-                        std::uint32_t end = 0, bool else_has_left = false);
+                        std::uint32_t end = 0, bool else_has_left = false, bool else_is_over = false);
   bool merge_values(int variable, const Entity& a, const Entity& b, const syntax::Node& at, ir::Value*& out_a,
                     ir::Value*& out_b, Entity& same);
 

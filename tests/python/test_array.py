@@ -233,7 +233,14 @@ def test_attributes():
     assert (a == wp.zeros((2, 3), dtype=wp.vec3)) is False
     assert set(a.vars) >= {"data", "grad", "shape", "strides", "ndim"}
     assert a.__ctype__().data == a.ptr and list(a.__ctype__().shape[:2]) == [2, 3]
-    assert ctypes.addressof(a.cptr().contents) == a.ptr
+    if a.device.is_cpu:
+        assert ctypes.addressof(a.cptr().contents) == a.ptr
+        for gaps in (a[:, 0], a[:, 1:], a.transpose()):
+            with pytest.raises(RuntimeError, match="contiguous"):
+                gaps.cptr()
+    else:
+        with pytest.raises(RuntimeError, match="of the CPU"):
+            a.cptr()
     a.mark_read()
     a.mark_write()
     with pytest.raises(RuntimeError):

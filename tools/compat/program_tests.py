@@ -119,9 +119,9 @@ def main() -> int:
             subprocess.run([sys.executable, "-c", KERNELS, program], env=with_programs(folder), cwd=folder, check=False)
         return 0
     files = [
-        f"{program}.tests.{path.stem}"
+        ".".join(path.relative_to(folder).with_suffix("").parts)
         for program in TESTED
-        for path in sorted((folder / program / "tests").glob("test_*.py"))
+        for path in sorted((folder / program / "tests").rglob("test_*.py"))
         if options.only in path.name
     ]
     totals, whole = [0, 0, 0], 0

@@ -83,7 +83,9 @@ class ArrayExchange(ArrayAttributes):
         return _weft.array_tensor(self)
 
     def cptr(self) -> Any:
-        """A ctypes pointer to the first element."""
+        """A ctypes pointer to the first element of a contiguous array of the CPU."""
+        if self._place >= 0 or not self.is_contiguous:
+            raise RuntimeError("cptr() is for contiguous arrays of the CPU: ctypes reads memory of the host, without gaps")
         kind = self._element.kind
         if kind == "struct":
             return ctypes.cast(self.ptr or 0, ctypes.POINTER(structure_of(self._element)))
