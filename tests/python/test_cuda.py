@@ -24,6 +24,13 @@ MANY, SOME = (1 << 10, 1 << 8) if FAKE else (1 << 20, 1 << 16)  # threads
 LONG, SHORT, VERY_LONG = (20, 10, 30) if FAKE else (1000, 200, 200_000)  # turns of `spin`
 
 
+def gpu_torch():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA device")
+    return torch
+
+
 @pytest.fixture(autouse=True)
 def on_cuda():
     with wp.ScopedDevice("cuda:0"):
@@ -420,7 +427,7 @@ def test_cuda_array_interface_with_cupy() -> None:
 
 
 def test_cuda_array_interface_with_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = gpu_torch()
     t = torch.arange(10, dtype=torch.float32, device="cuda")
     wp.launch(add, dim=10, inputs=[t, 0.5])
     wp.synchronize()
@@ -435,7 +442,7 @@ def test_cuda_array_interface_with_torch() -> None:
 
 
 def test_dlpack() -> None:
-    torch = pytest.importorskip("torch")
+    torch = gpu_torch()
     x = wp.array(np.arange(12, dtype=np.float32).reshape(3, 4))
     assert x.__dlpack_device__() == (2, 0)
     wp.launch(spin, dim=12, inputs=[x.flatten(), 1000])

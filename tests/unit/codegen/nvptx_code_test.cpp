@@ -144,8 +144,8 @@ TEST(NvptxCode, ConversionsKeepToTheRangeByThemselves) {
            "  %a = load %x[%i]\n  %b = cast %a : " + to + "\n  store %y[%i], %b\n  return\n}\n";
   };
   EXPECT_EQ(count(ptx(text("f32", "i32")), "selp"), 0);
-  EXPECT_EQ(count(ptx(text("f32", "u32")), "cvt.rzi.u32.f32"), 1);
-  EXPECT_EQ(count(ptx(text("f64", "i64")), "cvt.rzi.s64.f64"), 1);
+  EXPECT_EQ(count(ptx(text("f32", "u32")), "cvt.rzi.ftz.u32.f32"), 1);
+  EXPECT_EQ(count(ptx(text("f64", "i64")), "cvt.rni.s64.f64"), 1);
   EXPECT_EQ(count(ptx(text("f32", "u8")), "min.u32"), 1);
   EXPECT_EQ(count(ptx(text("f32", "i16")), "max.s32"), 1);
 }
