@@ -112,7 +112,7 @@ Arguments parse_arguments(int argc, char** argv) {
     else if (name == "--block-dim")
       args.options.gpu.block = small_number(next(), name, 0, 1024), args.options.gpu.rows = true;
     else if (name == "--lanes")
-      args.options.lanes = small_number(next(), name, 0, 16);
+      args.options.lanes = small_number(next(), name, 0, 32);
     else if (name == "--rank")
       args.rank = small_number(next(), name, 1, 4);
     else if (name == "--type")
