@@ -559,7 +559,7 @@ class array(Generic[_E, _D]):
     def to(self, device: _Device, requires_grad: _b.bool | None = None) -> Self:
         """This array, or a copy where it lies on another device or `requires_grad` differs."""
     def cptr(self) -> Any:
-        """A ctypes pointer to the first element."""
+        """A ctypes pointer to the first element of a contiguous array of the CPU."""
     def ipc_handle(self) -> NoReturn:
         """64 bytes by which another process opens the array's memory (`wp.from_ipc_handle`). CUDA arrays only, made outside
         of the memory pool: `with wp.ScopedMempool(device, False):`. The array must live while others use it.

@@ -558,6 +558,9 @@ def test_random_programs(steps: list[tuple[int, int, int]], actions: list[str], 
     begin = [one.numpy().copy() for one in arrays]  # of the last run
     changed: dict[int, np.ndarray] = {}  # since
     broken = False
+    # Where the tape's first step comes again later, what was done before a run may have been taken for its beginning: such a run can
+    # go unnoticed, which is refused like any write.
+    may_miss = any(k == steps[0][0] for k, _, _ in steps[1:])
     with wp.Tape() as tape:
         run(arrays, loss)
     for action in actions:
@@ -574,7 +577,7 @@ def test_random_programs(steps: list[tuple[int, int, int]], actions: list[str], 
             try:
                 found = gradients(arrays, loss, tape)
             except RuntimeError as error:
-                assert "replay" in str(error) and (changed or broken)
+                assert "replay" in str(error) and (changed or broken or may_miss)
                 continue
             if broken:
                 continue
