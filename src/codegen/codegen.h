@@ -60,7 +60,6 @@ struct EmitOptions {
   int opt_level = 2;        // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
   bool fast_math = false;   // LLVM may reassociate and approximate: results then differ between lane counts
   bool verify = false;      // run LLVM's verifier on what was emitted (tests)
-  bool free_masks = false;  // CPU: bodies for processors whose masks cost nothing (kernel_frame.cpp); not in use yet
   bool background = false;  // the end of the process need not wait for it (codegen/background.h)
   bool line_info = false;   // GPU: lines of the source in the PTX, for profilers and sanitizers
   ThreadOrder order = ThreadOrder::any;

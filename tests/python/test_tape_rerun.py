@@ -558,9 +558,9 @@ def test_random_programs(steps: list[tuple[int, int, int]], actions: list[str], 
     begin = [one.numpy().copy() for one in arrays]  # of the last run
     changed: dict[int, np.ndarray] = {}  # since
     broken = False
-    # Where the tape's first step comes again later, what was done before a run may have been taken for its beginning: such a run can
-    # go unnoticed, which is refused like any write.
-    may_miss = any(k == steps[0][0] for k, _, _ in steps[1:])
+    # Where the tape's first step comes again later, what was done just before a run may have been taken for its beginning: such a run
+    # can go unnoticed, which is refused like any write.
+    begins_again, may_miss = steps[0][:2] in [step[:2] for step in steps[1:]], False
     with wp.Tape() as tape:
         run(arrays, loss)
     for action in actions:
@@ -571,6 +571,7 @@ def test_random_programs(steps: list[tuple[int, int, int]], actions: list[str], 
             broken = True
             run(arrays, loss, len(steps) // 2)
         elif action in ("run", "replay"):
+            may_miss = begins_again and action == "run" and bool(changed or broken or may_miss)
             begin, changed, broken = [one.numpy().copy() for one in arrays], {}, False
             tape.replay() if action == "replay" else run(arrays, loss)
         else:

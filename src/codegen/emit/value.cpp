@@ -15,7 +15,6 @@ Emitter::Emitter(CodeUnit& unit, llvm::Function* into, const ir::Function& funct
     : unit(unit),
       b(unit.context),
       W(unit.lanes),
-      guesses(unit.guesses),
       function_(into),
       source_(function),
       shapes_(shapes),
