@@ -59,6 +59,11 @@ Outcome expect_agreement(const Case& kernel_case, Effort effort) {
       if (testing::Test::HasFailure()) return result;
     }
 
+    if (lanes.size() > 1) {
+      compare(kernel_case, result, "the interpreter", Executor::native(natural, 1).with_free_masks());
+      if (testing::Test::HasFailure()) return result;
+    }
+
     const Executor plain = Executor::interpreter(false).unfused();
     const Outcome unfused = Prepared(kernel_case, plain).run();
     compare(kernel_case, unfused, plain.name(), Executor::interpreter().unfused());

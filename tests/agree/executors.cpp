@@ -88,6 +88,12 @@ Executor Executor::debug() const {
   return e;
 }
 
+Executor Executor::with_free_masks() const {
+  Executor e = *this;
+  e.free_masks = true;
+  return e;
+}
+
 Executor Executor::unfused() const {
   Executor e = *this;
   e.options.fuse_fp = false;
@@ -99,6 +105,7 @@ std::string Executor::name() const {
                      : kind == Kind::gpu       ? "GPU, level " + std::to_string(options.opt_level)
                                                : "native, " + std::to_string(options.lanes) + " lanes, level " +
                                                std::to_string(options.opt_level);
+  if (free_masks) text += ", free masks";
   if (options.debug) text += ", debug";
   if (!options.fuse_fp) text += ", unfused";
   return text;
@@ -127,6 +134,7 @@ Prepared::Prepared(const Case& kernel_case, const Executor& executor) : case_(ke
   emit.lanes = executor.options.lanes;
   emit.opt_level = executor.options.opt_level;
   emit.verify = true;
+  emit.free_masks = executor.free_masks;
   codegen::Emitted emitted = codegen::emit(*module_, kernel, codegen::host_target(), emit, codegen::Output::object);
   loaded_ = codegen::load_object(emitted.bytes, emitted.entry);
   code_.entry = loaded_->entry();

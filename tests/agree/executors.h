@@ -12,7 +12,8 @@ namespace weft::agree {
 /// Who runs a case, and compiled how.
 struct Executor {
   enum class Kind : std::uint8_t { interpreter, native, gpu } kind = Kind::interpreter;
-  bool optimized = true;  // interpreter: the passes ran
+  bool optimized = true;    // interpreter: the passes ran
+  bool free_masks = false;  // native: with the bodies that processors with AVX-512 get
   driver::CompileOptions options;
 
   static Executor interpreter(bool optimized = true);
@@ -20,6 +21,7 @@ struct Executor {
   /// The first CUDA device; see has_gpu.
   static Executor gpu(int opt_level = 2);
   Executor debug() const;
+  Executor with_free_masks() const;
   Executor unfused() const;
   std::string name() const;
 };

@@ -3,6 +3,8 @@
 // a rest of five threads is not to pay for sixteen: the masked body has as many lanes as a register holds, whatever W is.
 // Over several dimensions rows may be short, and groups of masked threads, which lie in two of them, gather what they read:
 // there are narrower bodies for what a full group leaves of a row, and straight code runs the last few threads one by one.
+// Where masks cost nothing (AVX-512) one masked body for groups in one row takes the place of these narrower ones, and in kernels
+// with many branches that of the full one as well: bodies are what LLVM's time goes by.
 // A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
 // costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
 // body only (has_whole_body), then with all W lanes.
@@ -26,7 +28,11 @@ struct Position {
 class KernelFrame {
  public:
   KernelFrame(CodeUnit& unit, const ir::Function& kernel, CpuHooks& hooks)
-      : unit_(unit), kernel_(kernel), hooks_(hooks), rank_(kernel.form.rank), b_(unit.context) {}
+      : unit_(unit), kernel_(kernel), hooks_(hooks), rank_(kernel.form.rank), b_(unit.context) {
+    free_masks_ = (unit.traits.scatters || unit.options.free_masks) && has_whole_body(kernel);
+    masks_only_ = free_masks_ && has_many_branches(kernel);
+    if (masks_only_) unit.guesses = false;
+  }
 
   void emit() {
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(unit_.context),
@@ -228,6 +234,7 @@ class KernelFrame {
     e.thread.linear = Part{here.linear, unit_.lanes > 1 ? 1 : 0};
     for (std::size_t d = 0; d < tids.size(); ++d) e.thread.tids[d] = tids[d];
     e.mask = mask;
+    e.guesses = unit_.guesses && !(mask && free_masks_);  // a few threads of a row: not worth two forms of each access
     // One for each body; it lives as long as the body is emitted, its memory as long as the chunk runs.
     AddQueue queue;
     if (queue_end_) e.queue = &queue;
@@ -282,6 +289,15 @@ class KernelFrame {
     return tids;
   }
 
+  /// Coordinates of a group that lies in one row.
+  llvm::SmallVector<Part, 4> row_tids(const Position& here) {
+    llvm::SmallVector<Part, 4> tids;
+    if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32), 1});
+    for (std::size_t d = 0; d < here.at.size(); ++d)
+      tids.push_back({b_.CreateTrunc(here.at[d], unit_.i32), d + 1 == here.at.size() ? 1 : 0});
+    return tids;
+  }
+
   /// W threads of one row, all of them there.
   llvm::Value* whole_group(const Position& here) {
     analysis::LaneEntry in_row;
@@ -289,34 +305,29 @@ class KernelFrame {
     // same: what makes `a[i, j]` a vector access.
     in_row.tids[rank_ - 1] = in_row.thread = 1;
     analysis::Uniformity shapes(kernel_, in_row);
-    llvm::SmallVector<Part, 4> tids;
-    if (rank_ == 1) tids.push_back({b_.CreateTrunc(here.linear, unit_.i32), 1});
-    for (std::size_t d = 0; d < here.at.size(); ++d)
-      tids.push_back({b_.CreateTrunc(here.at[d], unit_.i32), d + 1 == here.at.size() ? 1 : 0});
-    run_body(here, &shapes, nullptr, tids);
+    run_body(here, &shapes, nullptr, row_tids(here));
     return b_.getInt64(std::uint64_t(unit_.lanes));
   }
 
-  /// Up to W threads, as far as there are `left`, which may lie in several rows. Tells how many they were.
-  llvm::Value* masked_group(const Position& here, llvm::Value* left) {
+  /// Up to W threads, as far as there are `left`: all in one row, or maybe in several. Tells how many they were.
+  llvm::Value* masked_group(const Position& here, llvm::Value* left, bool one_row = false) {
     llvm::Value* width = b_.getInt64(std::uint64_t(unit_.lanes));
     llvm::Value* count = b_.CreateSelect(b_.CreateICmpSGE(left, width), width, left);
-    analysis::LaneEntry crossing;
-    crossing.tids[rank_ - 1] = crossing.thread = 1;
-    if (rank_ > 1)
+    const bool crosses = rank_ > 1 && !one_row;
+    analysis::LaneEntry entry;
+    entry.tids[rank_ - 1] = entry.thread = 1;
+    if (crosses)
       // Across a row's end no coordinate is in line. The linear index still is.
-      for (int d = 0; d < rank_; ++d) crossing.tids[d] = analysis::kVarying;
-    analysis::Uniformity shapes(kernel_, crossing);
+      for (int d = 0; d < rank_; ++d) entry.tids[d] = analysis::kVarying;
+    analysis::Uniformity shapes(kernel_, entry);
     Emitter e(unit_, function_, kernel_, nullptr);
     e.b.SetInsertPoint(b_.GetInsertBlock());
     // Never empty: the loop runs only while threads are left.
     llvm::Value* mask = e.b.CreateICmpSLT(e.iota(unit_.i64, 1), e.splat(left));
     llvm::SmallVector<Part, 4> tids;
-    if (rank_ == 1)
-      tids.push_back({e.b.CreateTrunc(here.linear, unit_.i32), 1});
-    else
-      tids = lane_tids(e, here);
+    if (crosses) tids = lane_tids(e, here);
     b_.SetInsertPoint(e.b.GetInsertBlock());
+    if (!crosses) tids = row_tids(here);
     run_body(here, &shapes, mask, tids);
     return count;
   }
@@ -335,22 +346,40 @@ class KernelFrame {
   /// How wide groups without masks are, widest first. Rows of 27 threads are nothing unusual: what 16 lanes leave of one
   /// runs by narrower groups, whose accesses are still in line.
   llvm::SmallVector<int, 3> whole_widths() const {
-    constexpr int kLeast = 4;
-    llvm::SmallVector<int, 3> widths{unit_.lanes};
-    if (rank_ == 1) return widths;
+    llvm::SmallVector<int, 3> widths;
+    if (masks_only_) return widths;
+    widths.push_back(unit_.lanes);
+    if (rank_ == 1 || free_masks_) return widths;
     for (int width : {natural_lanes(unit_.target), kLeast})
       if (width < widths.back() && width >= kLeast) widths.push_back(width);
     return widths;
   }
 
+  bool runs_rest_by_ones() const { return rank_ > 1 && is_straight(kernel_); }
+
+  /// Lanes of masked groups: those of a register, AVX-512's in tests of its bodies.
+  int narrow_lanes() const {
+    constexpr int kFreeMaskLanes = 16;
+    return std::min(unit_.lanes, free_masks_ ? kFreeMaskLanes : natural_lanes(unit_.target));
+  }
+
+  /// Free masks: from how many threads of a row on they are a group of their own. Those of short rows, and the last ones of others,
+  /// go together with the next rows'. Such a group gathers whatever it reads, by two registers of addresses for each of values: it takes
+  /// the time of two groups in a row, and half of their lanes do.
+  int least_in_row() const { return runs_rest_by_ones() ? kLeast : std::max(narrow_lanes() / 2, 2); }
+
   /// The few threads behind the last group of a row, or of the chunk. Tells how many were run.
   llvm::Value* rest_group(const Position& here, llvm::Value* left) {
-    if (rank_ > 1 && is_straight(kernel_)) {
+    if (runs_rest_by_ones()) {
       BodyForm one(unit_, 1);
       return one_lane(here);
     }
+    if (free_masks_ && rank_ > 1) {
+      BodyForm narrow(unit_, least_in_row());
+      return masked_group(here, left);
+    }
     llvm::Value* here_left = rank_ > 1 ? left_in_row(here, left, b_.getInt64(std::uint64_t(unit_.lanes))) : left;
-    BodyForm narrow(unit_, std::min(unit_.lanes, natural_lanes(unit_.target)));
+    BodyForm narrow(unit_, narrow_lanes());
     return masked_group(here, here_left);
   }
 
@@ -368,17 +397,21 @@ class KernelFrame {
       counts.push_back({count, b_.GetInsertBlock()});
       b_.CreateBr(done);
     };
-    for (int width : whole_widths()) {
+    // A body for groups with that much room.
+    auto with_room = [&](int threads, int lanes, const auto& group) {
       auto* whole = llvm::BasicBlock::Create(unit_.context, "whole", function_);
       auto* fewer = llvm::BasicBlock::Create(unit_.context, "fewer", function_);
-      b_.CreateCondBr(b_.CreateICmpSGE(room, b_.getInt64(std::uint64_t(width))), whole, fewer);
+      b_.CreateCondBr(b_.CreateICmpSGE(room, b_.getInt64(std::uint64_t(threads))), whole, fewer);
       b_.SetInsertPoint(whole);
       {
-        BodyForm form(unit_, width);
-        end_group(whole_group(here));
+        BodyForm form(unit_, lanes);
+        end_group(group());
       }
       b_.SetInsertPoint(fewer);
-    }
+    };
+    for (int width : whole_widths()) with_room(width, width, [&] { return whole_group(here); });
+    if (free_masks_ && rank_ > 1)
+      with_room(least_in_row(), narrow_lanes(), [&] { return masked_group(here, room, true); });
     end_group(rest_group(here, left));
     b_.SetInsertPoint(done);
     llvm::PHINode* count = b_.CreatePHI(unit_.i64, unsigned(counts.size()));
@@ -386,9 +419,13 @@ class KernelFrame {
     return count;
   }
 
+  static constexpr int kLeast = 4;  // lanes of the narrowest groups without masks
+
   CodeUnit& unit_;
   const ir::Function& kernel_;
   CpuHooks& hooks_;
+  bool free_masks_ = false;  // a masked group in one row takes hardly longer than a full one
+  bool masks_only_ = false;  // then: there is no body without masks
   const int rank_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;

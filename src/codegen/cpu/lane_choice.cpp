@@ -337,6 +337,15 @@ int wide_lanes(const ir::Function& kernel, int natural) {
   return lanes;
 }
 
+bool has_many_branches(const ir::Function& kernel) {
+  constexpr std::uint64_t kMany = 4;
+  const analysis::LaneEntry entry = in_row(kernel);
+  const analysis::Uniformity shapes(kernel, entry);
+  std::uint64_t branches = 0;
+  each_op(*kernel.body, [&](const Op& op) { branches += op.code == OpCode::if_ && !shapes.uniform(op.operand(0)); });
+  return branches >= kMany;
+}
+
 bool has_whole_body(const ir::Function& kernel) {
   return !kernel.form.strided && !calls_lanewise(kernel) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
 }

@@ -16,6 +16,10 @@ bool is_light(const ir::Function& function);
 /// Whether it calls a function that runs lane by lane, as walks over trees do: that is where its time goes, not into masks.
 bool calls_lanewise(const ir::Function& kernel);
 
+/// Whether it has many branches at which lanes may part, so that most of it is under masks: where these cost nothing, a body
+/// without masks does not pay for the time that it takes to compile.
+bool has_many_branches(const ir::Function& kernel);
+
 /// Whether groups that lie in one row get a body of their own, without masks.
 bool has_whole_body(const ir::Function& kernel);
 

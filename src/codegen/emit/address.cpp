@@ -240,6 +240,7 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
 /// wrap around do. A few instructions tell; whole vectors then take the place of gathers and scatters. Without that, the
 /// address stays as it is.
 void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at, bool runs) {
+  if (!e.guesses) return;
   // Exactly one term may differ between lanes, and it must be a vector of indices: linear ones need no guess.
   Term* varying = nullptr;
   for (Term& term : terms) {

@@ -125,6 +125,8 @@ class CodeUnit {
   const EmitOptions& options;
   int lanes;            // of the body being emitted; see BodyForm
   bool packed = false;  // in the body being emitted, vectors that fill registers are one part each
+  bool guesses =
+      true;  // indices that may be neighbours' are tried as such (address.cpp); of the functions that a kernel calls
   const TargetTraits traits;
   const std::unique_ptr<TargetHooks> hooks;
   llvm::LLVMContext context;
@@ -224,6 +226,7 @@ class Emitter {
   const int W;
   ThreadInfo thread;
   llvm::Value* mask = nullptr;   // <W x i1>; null: all lanes active
+  bool guesses;                  // CodeUnit::guesses, or less
   AddQueue* queue = nullptr;     // takes additions that may wait (add_queue.h); null: none may
   DrawQueues* draws = nullptr;   // the same for draws from counters (draw_queue.h)
   std::size_t written_out = 0;   // scalars of additions to buckets whose lanes are written out

@@ -15,6 +15,7 @@ Emitter::Emitter(CodeUnit& unit, llvm::Function* into, const ir::Function& funct
     : unit(unit),
       b(unit.context),
       W(unit.lanes),
+      guesses(unit.guesses),
       function_(into),
       source_(function),
       shapes_(shapes),

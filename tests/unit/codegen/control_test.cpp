@@ -21,6 +21,7 @@ void same_at_all_lanes(const std::string& text, std::size_t n, std::vector<float
           << " instead of " << want[i];
   };
   for (int lanes : lane_counts()) compare({.lanes = lanes});
+  for (int lanes : {4, 16, 32}) compare({.lanes = lanes, .opt_level = 1, .free_masks = true});
   compare({.lanes = 4, .opt_level = 0});
   compare({.lanes = 8, .opt_level = 3});
   for (const TargetSpec& target : runnable_targets()) compare({.lanes = natural_lanes(target), .target = target});

@@ -21,6 +21,7 @@ Failure run(const Program& program, const Block& block, std::vector<std::int64_t
   EmitOptions emit_options;
   emit_options.lanes = options.lanes;
   emit_options.opt_level = options.opt_level;
+  emit_options.free_masks = options.free_masks;
   emit_options.verify = true;
   Emitted code = emit(*program.module, program.kernel(), options.target, emit_options, Output::object);
   std::shared_ptr<LoadedCode> loaded = load_object(code.bytes, code.entry);

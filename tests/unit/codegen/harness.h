@@ -67,7 +67,8 @@ struct RunOptions {
   int opt_level = 2;
   std::int64_t chunk = 0;  // threads per call of the chunk function; 0: all at once
   TargetSpec target = host_target();
-  bool strided = false;  // code that takes any spacing of elements, also where the arrays don't ask for it
+  bool free_masks = false;  // bodies as for processors with AVX-512
+  bool strided = false;     // code that takes any spacing of elements, also where the arrays don't ask for it
 };
 
 /// Runs the kernel over the grid; gives the error record (state 0: no failed check).
