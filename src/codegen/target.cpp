@@ -5,6 +5,7 @@
 #include <mutex>
 #include <tuple>
 
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -70,6 +71,10 @@ TargetTraits traits_of(const TargetSpec& target) {
   traits.half_convert = !traits.x86 || has_feature(target, "f16c") || has_feature(target, "avx512f");
   traits.masked_moves = traits.x86 && has_feature(target, "avx");
   traits.scatters = traits.x86 && has_feature(target, "avx512f");
+  // AVX2 has gathers. LLVM knows which processors they are worth it on (Skylake and later, no Zen before AVX-512), and takes them apart
+  // on all others, with a branch for each lane under a mask.
+  traits.gathers = traits.scatters || (traits.x86 && has_feature(target, "avx2") &&
+                                       target_machine(target, 2).getMCSubtargetInfo()->checkFeatures("+fast-gather"));
   return traits;
 }
 

@@ -123,6 +123,7 @@ class Guest {
   static constexpr double kSlow = 2, kWorth = 300e3;  // times what the work explains; ns beyond it
   static constexpr int kEnough = 3;                   // slow calls more than others before something is done
   static constexpr int kTries = 6;        // of the other threads before they are judged; the first wakes them
+  static constexpr int kMostOfTries = 3;  // a machine has moments in which nothing is fast: they are not to decide
   static constexpr double kBetter = 0.7;  // of the team's slowness
   static constexpr int kShortStay = 256, kLongStay = 4096;  // calls before the team is tried again
   static constexpr std::chrono::seconds kShortBan{1}, kLongBan{64};
@@ -143,7 +144,7 @@ class Guest {
       next_ = Clock::now() + kShortBan;
       return;
     }
-    tries_ = 0;
+    tries_ = better_ = 0;
     left_.store(stay_, std::memory_order_relaxed);
     stay_ = std::min(stay_ * 4, kLongStay);
   }
@@ -152,11 +153,8 @@ class Guest {
   void judge(double slowness) noexcept {
     const int left = left_.load(std::memory_order_relaxed);
     if (left <= 0) return;
-    if (++tries_ == 2)
-      of_guest_ = slowness;
-    else if (tries_ > 2)
-      of_guest_ = (of_guest_ + slowness) / 2;
-    const bool lost = tries_ == kTries && of_guest_ > kBetter * of_team_;
+    if (++tries_ > 1) better_ += slowness <= kBetter * of_team_;
+    const bool lost = tries_ == kTries && better_ < kMostOfTries;
     if (lost) next_ = Clock::now() + ban_;
     if (tries_ == kTries) ban_ = lost ? std::min(ban_ * 2, kLongBan) : kShortBan;
     left_.store(lost ? 0 : left - 1, std::memory_order_relaxed);
@@ -168,8 +166,8 @@ class Guest {
   std::mutex mutex_;          // guards the rest
   Parallel parallel_ = nullptr;
   bool never_ = false;
-  double of_team_ = 0, of_guest_ = 0;  // slowness, the last calls counting most
-  int tries_ = 0, stay_ = kShortStay;
+  double of_team_ = 0;  // slowness, the last calls counting most
+  int tries_ = 0, better_ = 0, stay_ = kShortStay;
   std::chrono::seconds ban_ = kShortBan;
   Clock::time_point next_{};  // not to be tried before
 };

@@ -64,6 +64,7 @@ Verdict judge(const RandomProgram& program, bool on_gpu) {
     verdict.rejected = true;
     verdict.difference = std::string("does not compile: ") + error.what();
   } catch (const std::exception& error) {
+    verdict.thrown = true;
     verdict.difference = std::string("exception: ") + error.what();
   }
   return verdict;
@@ -71,28 +72,32 @@ Verdict judge(const RandomProgram& program, bool on_gpu) {
 
 namespace {
 
-bool still_fails(const RandomProgram& program, bool on_gpu, int& budget) {
+struct Manner {
+  bool on_gpu, thrown;
+};
+
+bool still_fails(const RandomProgram& program, Manner manner, int& budget) {
   --budget;
-  const Verdict verdict = judge(program, on_gpu);
-  return !verdict.rejected && !verdict.difference.empty();
+  const Verdict verdict = judge(program, manner.on_gpu);
+  return !verdict.rejected && !verdict.difference.empty() && verdict.thrown == manner.thrown;
 }
 
 /// Tries to drop each line of a list, last first, then those inside. `whole` is the program that the list is part of.
-void shrink_lines(RandomProgram& whole, std::vector<Line>& lines, bool on_gpu, int& budget) {
+void shrink_lines(RandomProgram& whole, std::vector<Line>& lines, Manner manner, int& budget) {
   for (std::size_t k = lines.size(); k-- > 0 && budget > 0;) {
     if (lines[k].text.starts_with("@") || lines[k].text.starts_with("def k(")) {
-      shrink_lines(whole, lines[k].body, on_gpu, budget);
+      shrink_lines(whole, lines[k].body, manner, budget);
       continue;
     }
     const bool decorated = k > 0 && lines[k - 1].text.starts_with("@");
     std::vector<Line> kept = lines;
     lines.erase(lines.begin() + std::ptrdiff_t(decorated ? k - 1 : k), lines.begin() + std::ptrdiff_t(k) + 1);
-    if (still_fails(whole, on_gpu, budget)) {
+    if (still_fails(whole, manner, budget)) {
       if (decorated) --k;
       continue;
     }
     lines = std::move(kept);
-    shrink_lines(whole, lines[k].body, on_gpu, budget);
+    shrink_lines(whole, lines[k].body, manner, budget);
   }
 }
 
@@ -100,10 +105,11 @@ void shrink_lines(RandomProgram& whole, std::vector<Line>& lines, bool on_gpu, i
 
 RandomProgram shrink(RandomProgram program, bool on_gpu) {
   int budget = 400;
+  const Manner manner{on_gpu, judge(program, on_gpu).thrown};
   for (int before = budget + 1; budget > 0 && budget < before;) {
     const std::string text = program.text();
     before = budget;
-    shrink_lines(program, program.lines, on_gpu, budget);
+    shrink_lines(program, program.lines, manner, budget);
     if (program.text() == text) break;
   }
   return program;

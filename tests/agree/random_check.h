@@ -9,15 +9,16 @@
 
 namespace weft::agree {
 
-/// The first disagreement about a program in words; empty when there is none. `rejected`: it did not compile.
+/// The first disagreement about a program in words; empty when there is none. `rejected`: it did not compile; `thrown`: it was an
+/// exception, which a program with lines dropped may bring about for reasons of its own.
 struct Verdict {
   std::string difference;
-  bool rejected = false;
+  bool rejected = false, thrown = false;
 };
 /// On the CPU, or (`on_gpu`) on a GPU alone.
 Verdict judge(const RandomProgram& program, bool on_gpu = false);
 
-/// Drops lines while the program still fails.
+/// Drops lines while the program still fails in the same manner.
 RandomProgram shrink(RandomProgram program, bool on_gpu = false);
 
 /// Checks the seeds first … first+count−1 on all cores (count 0: for ever). Each failure is handed to `report`, one at a

@@ -113,7 +113,8 @@ int run(int argc, char** argv) {
       std::string complaint = complaint_about_sample(std::string_view(buffer.view()).substr(entries[e].offset));
       if (!complaint.empty()) std::cerr << path << ':' << entries[e].line << ": " << complaint << '\n', wrong = true;
     }
-    out << "{\"" << name << "\",\n" << quoted(texts.back()) << "},\n";
+    // With its length: clang would count so many characters, one by one, and give up.
+    out << "{\"" << name << "\",\n{" << quoted(texts.back()) << ", " << texts.back().size() << "}},\n";
   }
   out << "};\n\n";
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {

@@ -29,7 +29,7 @@ class KernelFrame {
  public:
   KernelFrame(CodeUnit& unit, const ir::Function& kernel, CpuHooks& hooks)
       : unit_(unit), kernel_(kernel), hooks_(hooks), rank_(kernel.form.rank), b_(unit.context) {
-    free_masks_ = (unit.traits.scatters || unit.options.free_masks) && has_whole_body(kernel);
+    free_masks_ = (unit.traits.gathers || unit.options.free_masks) && has_whole_body(kernel);
     masks_only_ = free_masks_ && has_many_branches(kernel);
     if (masks_only_) unit.guesses = false;
   }

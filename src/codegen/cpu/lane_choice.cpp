@@ -13,6 +13,7 @@
 #include "codegen/emit/lane_pointers.h"
 #include "codegen/emit/limits.h"
 #include "codegen/emit/together.h"
+#include "codegen/target.h"
 #include "ir/fixed_memory.h"
 #include "ir/origin.h"
 #include "ir/tile_memory.h"
@@ -308,12 +309,13 @@ constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 /// lanes is code (compile times grow with them) and registers that are spilled.
 ///
 /// Measured by bench/python/lanes.py (docs/performance.md has the tables). Neoverse V1: 16 lanes are best or within a tenth of
-/// it for 17 of 21 kernels, up to 3.2 times as fast as 4. Xeon with AVX-512: 32 for 20 of 21, up to 1.8 times as fast as 16.
+/// it for 17 of 21 kernels, up to 3.2 times as fast as 4. Xeon with AVX-512: 32 for 20 of 21, up to 1.8 times as fast as 16; with AVX2
+/// alone, 32 for 19 of 21, up to 1.7 times as fast as 16.
 /// Registers decide less than one would think: spills are stores and loads that other pipes do.
 int wide_lanes(const ir::Function& kernel, int natural) {
   constexpr std::uint64_t kMaxFourfoldWeight = 200, kMaxTwofoldWeight = 700, kMaxParts = 32;
   constexpr std::uint64_t kMaxWideBranches = 3;
-  const int most = natural >= 16 ? 32 : 16;
+  const int most = natural >= 8 ? 32 : 16;
   if (!has_whole_body(kernel)) return natural;
   std::uint64_t weight = kernel_weight(kernel), parts = 1, branches = 0;
   bool straight = true;
@@ -323,9 +325,9 @@ int wide_lanes(const ir::Function& kernel, int natural) {
     if (op.code == OpCode::load && op.result()->type->is_composite())
       parts = std::max<std::uint64_t>(parts, op.result()->type->component_count());
   });
-  // Each branch is code under masks, of as many registers; with AVX-512 LLVM takes 100 to 500 ms for such kernels, twice the time of
-  // one register's worth, while lanes that part leave less to gain. None of those in lanes.py has more than two.
-  if (natural >= 16 && branches > kMaxWideBranches) return natural;
+  // Each branch is code under masks, of as many registers; with AVX2 and AVX-512 LLVM takes 100 to 500 ms for such kernels, twice the time
+  // of one register's worth, while lanes that part leave less to gain. None of those in lanes.py has more than two.
+  if (natural >= 8 && branches > kMaxWideBranches) return natural;
   int lanes = weight <= kMaxFourfoldWeight ? 4 * natural : weight <= kMaxTwofoldWeight ? 2 * natural : natural;
   std::uint64_t memory = private_memory(kernel).bytes;
   auto too_many = [&](int n) {
@@ -421,7 +423,7 @@ bool calls_native(const ir::Function& function) {
 }
 
 int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
-  int natural = natural_lanes(target);
+  const int natural = natural_lanes(target);
   // A native function is compiled for one thread; a kernel that calls one would be taken apart for each call.
   // Threads of a block wait for each other: each has a stack of its own.
   if (natural == 1 || kernel.form.block || has_spin_loop(kernel) || calls_native(kernel)) return 1;
@@ -431,23 +433,25 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // Loops over a tile are vectors along its elements: rows of arrays are read as they lie, and the tile stays in the first
   // cache. Measured on NEON: twice as fast as any number of lanes for products and factorisations.
   if (ir::find_tile_memory(*kernel.body)) return 1;
-  // Without an instruction for them (AVX2 has it, and eight lanes) gathers are loads one after the other, and lanes wait for
+  // Without an instruction for them (AVX2 has it, for what it is worth) gathers are loads one after the other, and lanes wait for
   // the one with most neighbours: measured on NEON, four lanes are half as fast as one.
   // In volumes lanes that mix voxels go different ways, as some of these lie in the next leaves. Where each reads one voxel, what they
   // wait for is memory: measured on NEON, 16 lanes are 1.3 times as fast as one, 4 as fast as one.
+  constexpr int kManyWait = 16;
+  const bool has_gathers = traits_of(target).gathers;
   std::unordered_set<const ir::Function*> seen;
-  if (natural <= 4 && visits_neighbours(kernel)) return 1;
-  if (natural <= 4 && reaches_objects(kernel, HandleKind::volume, seen))
+  if (!has_gathers && visits_neighbours(kernel)) return 1;
+  if (!has_gathers && reaches_objects(kernel, HandleKind::volume, seen))
     return uses_objects(kernel, HandleKind::volume) && reads_single_voxels(kernel) && loads_stand_open(kernel) &&
                    !has_own_loops(kernel)
-               ? 4 * natural
+               ? kManyWait
                : 1;
   // Textures are straight code for all lanes, and what samples wait for is memory. Measured on NEON: 16 lanes are 1.2 to 1.8
   // times as fast as one for texels of one number; for those of four, which fill a register each, 4 lanes are 1.6 to 2.9
   // times as fast as one, and as 16. Of images whose texels are read in pairs 8 lanes are best: 145 million samples a second at random
   // places and 400 by rows, 16 have 130 and 405, and 4 have 131 and 315.
-  if (natural <= 4 && uses_objects(kernel, HandleKind::texture) && has_whole_body(kernel))
-    return samples_vectors(kernel) ? natural : reads_pairs(kernel) ? 2 * natural : 4 * natural;
+  if (!has_gathers && uses_objects(kernel, HandleKind::texture) && has_whole_body(kernel))
+    return samples_vectors(kernel) ? natural : reads_pairs(kernel) ? 8 : kManyWait;
   // Measured on NEON: 2.2 times as fast as four lanes.
   if (visits_tree_items(kernel)) return 1;
   // What walks wait for is memory, and the more wait together the better; but code of long kernels grows with lanes, and so
@@ -455,12 +459,12 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // and take twice the time to compile.
   if (calls_together(kernel))
     return kernel_weight(kernel) <= kMaxTogetherWeight ? std::max(natural, kLanesTogether) : natural;
-  const Cost cost = CostSum(kernel, natural, natural > 4).cost();
+  const Cost cost = CostSum(kernel, natural, has_gathers).cost();
   if (cost.lanes >= cost.one) {
     // Costs count what samples seldom do as much as the rest: walks outside of a volume's table, sums over texels that a mean
     // was made of. With AVX-512 samples by 16 lanes are 1.8 (volumes) to 4.8 times (images) as fast as threads in order.
     const bool samples = uses_objects(kernel, HandleKind::texture) || reaches_objects(kernel, HandleKind::volume, seen);
-    return natural > 4 && samples && has_whole_body(kernel) && !has_own_loops(kernel) ? natural : 1;
+    return has_gathers && samples && has_whole_body(kernel) && !has_own_loops(kernel) ? natural : 1;
   }
   // Vectors of 64-bit elements hold half as many: as many lanes as for 32 bits are two registers for a value there, which is
   // enough (1.4 times as fast as one on NEON, twice with AVX-512).

@@ -116,7 +116,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
   llvm::SmallVector<llvm::Value*, 4> out;
   // Without instructions for gathers a masked one is a branch for every lane. Lanes that are not active read zeros instead.
   llvm::Value* const active = mask;
-  if (W > 1 && mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu && !leaves.empty() &&
+  if (W > 1 && mask && !unit.traits.gathers && unit.target.arch == TargetSpec::cpu && !leaves.empty() &&
       at.offset + leaves.back().offset + 8 <= kZeros) {
     pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
     mask = nullptr;
@@ -128,7 +128,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
     for (int k = 0; k < 2 * W; ++k) order[k % 2].push_back(k);
     for (int k = 0; k < 2; ++k) out.push_back(from_memory(pair[k], b.CreateShuffleVector(both, order[k])));
   };
-  const bool apart = W > 1 && !mask && !unit.traits.masked_moves && unit.target.arch == TargetSpec::cpu;
+  const bool apart = W > 1 && !mask && !unit.traits.gathers && unit.target.arch == TargetSpec::cpu;
   const bool pair = leaves.size() == 2 && are_pair(unit, leaves[0], leaves[1]);
   if (apart && (leaves.size() == 1 || pair) && loads_stand_open(source_)) {
     llvm::Type* type = pair ? unit.f64 : unit.memory_type(leaves[0]);
@@ -403,12 +403,25 @@ void Emitter::emit_load(const ir::Op& op) {
   set(op.result(), std::move(out));
 }
 
+/// Without instructions for scatters a masked one is a branch for every lane. There, lanes that are not active write to memory of
+/// nobody's, and all lanes go: the mask is gone then.
+llvm::Value* Emitter::by_all_lanes(llvm::Value* pointers) {
+  if (W == 1 || !mask || unit.traits.scatters || unit.target.arch != TargetSpec::cpu) return pointers;
+  if (!spare_) spare_ = entry_alloca(unit.i8, kSpare, 16);
+  pointers = b.CreateSelect(mask, pointers, splat(spare_));
+  mask = nullptr;
+  return pointers;
+}
+
 /// The best that the address allows: vector stores of whole elements, quads, scatters for what is left. Scatters go
 /// in lane order, so that of lanes with one address the last one wins, as if threads ran one after the other.
 void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at) {
   if (leaves.empty()) return;
   llvm::SmallVector<bool, 16> written(leaves.size(), false);
   auto scatter = [&](llvm::Value* pointers) {
+    llvm::Value* const active = mask;
+    if (const std::uint32_t end = at.offset + leaves.back().offset + 8; end <= kSpare)
+      pointers = by_all_lanes(pointers);
     for (std::size_t k = 0; k < leaves.size(); ++k) {
       if (written[k]) continue;
       if (k + 1 < leaves.size() && !written[k + 1] && are_pair(unit, leaves[k], leaves[k + 1])) {
@@ -420,6 +433,7 @@ void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm:
       llvm::Value* v = to_memory(leaves[k], vector({values[k]}));
       mark_scope(b.CreateMaskedScatter(v, p, llvm::Align(leaf_bytes(unit, leaves[k])), mask_or_all()), at.scope);
     }
+    mask = active;
   };
   if (at.pointers) return scatter(at.pointers);
   auto linear = [&] {

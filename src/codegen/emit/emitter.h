@@ -439,6 +439,7 @@ class Emitter {
   llvm::SmallVector<llvm::Value*, 4> load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                  llvm::Value* pointers);
   llvm::Value* component_pointers(llvm::Value* pointers, std::uint32_t offset);
+  llvm::Value* by_all_lanes(llvm::Value* pointers);
   void store_pair(const PartInfo& first, std::pair<llvm::Value*, llvm::Value*> values, const Address& at,
                   llvm::Value* pointers);
   llvm::Value* load_scalar(llvm::Type* type, llvm::Value* from, std::uint32_t align, std::int32_t scope);
@@ -523,6 +524,8 @@ class Emitter {
                         bool counts);
 
   llvm::Function* function_;
+  static constexpr std::uint32_t kSpare = 64;
+  llvm::AllocaInst* spare_ = nullptr;  // so many bytes that nobody reads (by_all_lanes); made on demand
   const ir::Function& source_;
   const analysis::Uniformity* shapes_;                        // null: W = 1, everything uniform
   std::unordered_map<const ir::Value*, llvm::Value*> woven_;  // local arrays whose lanes' elements lie side by side

@@ -1,5 +1,6 @@
 // The host's features: what Linux says of an aarch64 processor, and what LLVM makes of the list.
 #include "codegen/cpu/host.h"
+#include "codegen/target.h"
 
 #include <gtest/gtest.h>
 
@@ -48,6 +49,18 @@ TEST(Host, LlvmKnowsEveryFeature) {
   testing::internal::CaptureStderr();
   std::thread([&] { emit(*program.module, program.kernel(), host_target(), {}, Output::object); }).join();
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+// AVX2's gathers are taken where LLVM makes instructions of them.
+TEST(Host, GathersWhereTheyAreWorthIt) {
+  TargetSpec target = host_target();
+  if (!target.triple.starts_with("x86_64")) GTEST_SKIP() << "about x86-64";
+  target.features = "+avx2,+fma,+f16c,+bmi2";
+  for (const auto& [name, gathers] : {std::pair{"haswell", false}, {"znver3", false}, {"skylake", true}}) {
+    target.cpu_name = name;
+    EXPECT_EQ(traits_of(target).gathers, gathers) << name;
+    EXPECT_FALSE(traits_of(target).scatters) << name;
+  }
 }
 
 // A product of consecutive elements is one instruction for all lanes; on NEON so is the conversion to integers, which
