@@ -110,6 +110,12 @@ Index index_of(Emitter& e, const ir::Op& op, const Parts& desc, std::uint32_t k)
   return {value, part, extent, wraps, e.plain(desc[2 + op.operand(0)->type->rank() + d])};
 }
 
+/// So many elements in bytes. They don't overflow, and LLVM must know that: its analysis of aliases takes indices that differ for places
+/// that differ, and where only the low bits of a product count it may have changed the others in one of two equal indices.
+llvm::Value* in_bytes(llvm::IRBuilder<>& b, llvm::Value* index, llvm::Value* stride) {
+  return b.CreateNSWMul(index, stride);
+}
+
 /// The index, or those of all lanes, as i64 and from the beginning.
 llvm::Value* resolved(Emitter& e, const Index& index, llvm::Value* v) {
   llvm::IRBuilder<>& b = e.b;
@@ -132,14 +138,14 @@ llvm::Value* scaled_first(Emitter& e, const Index& index) {
   llvm::ConstantInt* stride = index.known_stride();
   llvm::Value* v = e.to_i64(e.vector(index.part), index.type());
   llvm::Value* negative = b.CreateICmpSLT(v, e.constant_like(v, 0));
-  llvm::Value* around = e.select(negative, b.CreateMul(index.extent, stride), b.getInt64(0));
-  return b.CreateAdd(b.CreateMul(v, e.splat(stride)), around);
+  llvm::Value* around = e.select(negative, in_bytes(b, index.extent, stride), b.getInt64(0));
+  return b.CreateAdd(in_bytes(b, v, e.splat(stride)), around);
 }
 
 /// An index that grows by a constant from lane to lane.
 void add_linear(Emitter& e, const Index& index, Term& term, Address& at) {
   llvm::Value* first = e.to_i64(index.part.v, index.type());
-  term.scalar = e.b.CreateMul(first, term.stride);
+  term.scalar = in_bytes(e.b, first, term.stride);
   term.lane = index.part.stride * index.known_stride()->getSExtValue();
   if (!index.wraps) return;
   // All lanes are at least 0 if the lowest is: lane 0, or the last one where the index falls. Otherwise some count
@@ -155,18 +161,18 @@ void add_uniform(Emitter& e, const Index& index, Term& term, Offset& offset) {
   const bool splits = e.unit.hooks->addresses_take_constants() && e.W == 1 && !index.wraps;
   const Moved moved = splits ? take_constant(index.value) : Moved{index.value, 0};
   if (moved.by) {
-    term.scalar = b.CreateMul(e.to_i64(e.base(e.get(moved.base)[0]), moved.base->type), term.stride);
+    term.scalar = in_bytes(b, e.to_i64(e.base(e.get(moved.base)[0]), moved.base->type), term.stride);
     offset.steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(moved.by)), term.stride));
     return;
   }
   const bool adds_up = e.W == 1 && !index.wraps && index.value->type == types::i32();
   if (splits && adds_up)
     if (const Taken taken = take_numbers(e, index.value); taken.base && taken.by) {
-      term.scalar = b.CreateMul(e.to_i64(taken.base, index.value->type), term.stride);
+      term.scalar = in_bytes(b, e.to_i64(taken.base, index.value->type), term.stride);
       offset.steps.push_back(b.CreateMul(b.getInt64(std::uint64_t(taken.by)), term.stride));
       return;
     }
-  term.scalar = b.CreateMul(adds_up ? e.wide_index(index.value) : resolved(e, index, index.part.v), term.stride);
+  term.scalar = in_bytes(b, adds_up ? e.wide_index(index.value) : resolved(e, index, index.part.v), term.stride);
   // An array that is read backwards has no type of its elements' distance.
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(term.stride);
   if (splits && index.known_stride() && is_loop_index(index.value) && known && !known->isNegative())
@@ -222,7 +228,7 @@ void add_path(Emitter& e, const ir::Op& op, std::span<Value* const> path_operand
           ++offset.differ;
           term.index_by_lane = [&e, s] { return e.b.CreateZExt(s.index, e.unit.wide(e.unit.i64)); };
         } else {
-          term.scalar = b.CreateMul(b.CreateZExt(s.index, e.unit.i64), term.stride);
+          term.scalar = in_bytes(b, b.CreateZExt(s.index, e.unit.i64), term.stride);
         }
         offset.terms.push_back(std::move(term));
       } else if (s.in_range()) {
@@ -262,7 +268,7 @@ void guess_neighbours(Emitter& e, std::vector<Term>& terms, Address& at, bool ru
   at.fast_if = e.both(at.fast_if, b.CreateAnd(b.CreateICmpULT(first, b.getInt(limit)), b.CreateNot(e.any(stray))));
   // Lane 0 must be active, or what it holds is no index that anybody checked.
   if (e.mask) at.fast_if = e.both(at.fast_if, b.CreateExtractElement(e.mask, std::uint64_t(0)));
-  varying->scalar = b.CreateMul(b.CreateZExtOrTrunc(first, e.unit.i64), stride);
+  varying->scalar = in_bytes(b, b.CreateZExtOrTrunc(first, e.unit.i64), stride);
   varying->lane = stride->getSExtValue();
 }
 
@@ -292,7 +298,7 @@ llvm::Value* pointers_by_lane(Emitter& e, const std::vector<Term>& terms, llvm::
     }
     llvm::Value* pair[] = {term->index_by_lane(), term->stride};
     e.unify(pair);
-    from = e.byte_offset(from, b.CreateMul(pair[0], pair[1]));
+    from = e.byte_offset(from, in_bytes(b, pair[0], pair[1]));
   }
   return e.W > 1 && !from->getType()->isVectorTy() ? e.splat(from) : from;
 }
