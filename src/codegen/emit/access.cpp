@@ -403,16 +403,6 @@ void Emitter::emit_load(const ir::Op& op) {
   set(op.result(), std::move(out));
 }
 
-/// Without instructions for scatters a masked one is a branch for every lane. There, lanes that are not active write to memory of
-/// nobody's, and all lanes go: the mask is gone then.
-llvm::Value* Emitter::by_all_lanes(llvm::Value* pointers) {
-  if (W == 1 || !mask || unit.traits.scatters || unit.target.arch != TargetSpec::cpu) return pointers;
-  if (!spare_) spare_ = entry_alloca(unit.i8, kSpare, 16);
-  pointers = b.CreateSelect(mask, pointers, splat(spare_));
-  mask = nullptr;
-  return pointers;
-}
-
 /// The best that the address allows: vector stores of whole elements, quads, scatters for what is left. Scatters go
 /// in lane order, so that of lanes with one address the last one wins, as if threads ran one after the other.
 void Emitter::store_leaves(llvm::ArrayRef<PartInfo> leaves, llvm::ArrayRef<llvm::Value*> values, const Address& at) {

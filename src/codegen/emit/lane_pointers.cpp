@@ -1,4 +1,4 @@
-// Takes vectors of addresses apart.
+// Takes vectors of addresses apart, and lanes that are not active out of them.
 #include "codegen/emit/lane_pointers.h"
 
 #include "analysis/uses.h"
@@ -55,6 +55,16 @@ llvm::Value* zeros(CodeUnit& unit) {
                                         llvm::Constant::getNullValue(type), "weft.zeros");
   made->setAlignment(llvm::Align(16));
   return made;
+}
+
+/// Without instructions for scatters a masked one is a branch for every lane. There, lanes that are not active write to memory of
+/// nobody's, and all lanes go: the mask is gone then.
+llvm::Value* Emitter::by_all_lanes(llvm::Value* pointers) {
+  if (W == 1 || !mask || unit.traits.scatters || unit.target.arch != TargetSpec::cpu) return pointers;
+  if (!spare_) spare_ = entry_alloca(unit.i8, kSpare, 16);
+  pointers = b.CreateSelect(mask, pointers, splat(spare_));
+  mask = nullptr;
+  return pointers;
 }
 
 }  // namespace weft::codegen
