@@ -3,8 +3,8 @@
 // a rest of five threads is not to pay for sixteen: the masked body has as many lanes as a register holds, whatever W is.
 // Over several dimensions rows may be short, and groups of masked threads, which lie in two of them, gather what they read:
 // there are narrower bodies for what a full group leaves of a row, and straight code runs the last few threads one by one.
-// Where masks cost nothing (AVX-512) one masked body for groups in one row takes the place of these narrower ones, and in kernels
-// with many branches that of the full one as well: bodies are what LLVM's time goes by.
+// Where masks cost nothing (AVX-512, and AVX2 with gathers) one masked body for groups in one row takes the place of these narrower
+// ones, and in kernels with many branches that of the full one as well: bodies are what LLVM's time goes by.
 // A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
 // costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
 // body only (has_whole_body), then with all W lanes.
@@ -29,7 +29,8 @@ class KernelFrame {
  public:
   KernelFrame(CodeUnit& unit, const ir::Function& kernel, CpuHooks& hooks)
       : unit_(unit), kernel_(kernel), hooks_(hooks), rank_(kernel.form.rank), b_(unit.context) {
-    free_masks_ = (unit.traits.gathers || unit.options.free_masks) && has_whole_body(kernel);
+    const bool cost_nothing = unit.traits.scatters || (unit.traits.gathers && !accesses_narrow(kernel));
+    free_masks_ = (cost_nothing || unit.options.free_masks) && has_whole_body(kernel);
     masks_only_ = free_masks_ && has_many_branches(kernel);
     if (masks_only_) unit.guesses = false;
   }

@@ -348,6 +348,16 @@ bool has_many_branches(const ir::Function& kernel) {
   return branches >= kMany;
 }
 
+bool accesses_narrow(const ir::Function& kernel) {
+  bool narrow = false;
+  each_op(*kernel.body, [&](const Op& op) {
+    if ((op.code != OpCode::load && op.code != OpCode::store) || is_private(op.operand(0))) return;
+    const Type* type = op.code == OpCode::load ? op.result()->type : op.operands.back()->type;
+    narrow = narrow || !type->is_numeric() || scalar_bits(type->scalar_kind()) < 32;
+  });
+  return narrow;
+}
+
 bool has_whole_body(const ir::Function& kernel) {
   return !kernel.form.strided && !calls_lanewise(kernel) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
 }

@@ -20,6 +20,9 @@ bool calls_lanewise(const ir::Function& kernel);
 /// without masks does not pay for the time that it takes to compile.
 bool has_many_branches(const ir::Function& kernel);
 
+/// Whether it reads or writes numbers of less than 32 bits in arrays: AVX2 has no masked accesses for those.
+bool accesses_narrow(const ir::Function& kernel);
+
 /// Whether groups that lie in one row get a body of their own, without masks.
 bool has_whole_body(const ir::Function& kernel);
 
