@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
+from warp._src.kernels import custom_functions
 
 pytestmark = pytest.mark.cpu_only  # addresses are handed to C++ for the CPU
+needs_clang = pytest.mark.skipif(custom_functions.find_clang() is None, reason="no clang on this machine")
 
 
 @wp.struct
@@ -56,6 +58,7 @@ def variables(n: int, out: wp.array(dtype=float)):
     out[5] = x
 
 
+@needs_clang
 def test_variables_have_what_the_function_left() -> None:
     out = wp.zeros(6, dtype=float)
     wp.launch(variables, dim=1, inputs=[2, out])
@@ -72,6 +75,7 @@ def swapped(out: wp.array2d(dtype=int)):
     out[i, 1] = b
 
 
+@needs_clang
 def test_several_in_one_call() -> None:
     out = wp.zeros((40, 2), dtype=int)
     wp.launch(swapped, dim=40, inputs=[out])
@@ -91,6 +95,7 @@ def elements(a: wp.array2d(dtype=float), s: wp.array(dtype=Outer), k: int, where
     add_at(p, 5.0)
 
 
+@needs_clang
 def test_elements_lie_where_python_says() -> None:
     a, s = wp.zeros((3, 4), dtype=float), wp.zeros(2, dtype=Outer)
     where = wp.zeros(5, dtype=wp.uint64)
