@@ -56,12 +56,11 @@ struct GpuBounds {
 using FunctionsApart = std::unordered_map<const ir::Function*, std::string>;
 
 struct EmitOptions {
-  int lanes = 0;           // 1, 2, 4, 8, 16, 32; 0: choose_lanes decides
-  int opt_level = 2;       // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
-  bool fast_math = false;  // LLVM may reassociate and approximate: results then differ between lane counts
-  bool verify = false;     // run LLVM's verifier on what was emitted (tests)
-  bool free_masks =
-      false;  // CPU: bodies as for processors with masked accesses (kernel_frame.cpp), on any other as well (tests)
+  int lanes = 0;            // 1, 2, 4, 8, 16, 32; 0: choose_lanes decides
+  int opt_level = 2;        // 0 none, 1 cheap, 2 the usual, 3 LLVM's own O3 pipeline; see optimize.cpp for huge kernels
+  bool fast_math = false;   // LLVM may reassociate and approximate: results then differ between lane counts
+  bool verify = false;      // run LLVM's verifier on what was emitted (tests)
+  bool free_masks = false;  // CPU: bodies as where masks cost nothing, on any processor (tests; kernel_frame.cpp)
   bool background = false;  // the end of the process need not wait for it (codegen/background.h)
   bool line_info = false;   // GPU: lines of the source in the PTX, for profilers and sanitizers
   ThreadOrder order = ThreadOrder::any;

@@ -14,7 +14,7 @@ struct TargetTraits {
   bool x86 = false;
   bool half_convert = false;  // f16 ↔ f32 conversions are instructions
   bool masked_moves = false;  // masked vector loads and stores are instructions
-  bool gathers = false;       // so are loads from an address for each lane, and no slower than as many loads
+  bool gathers = false;       // so are loads from an address for each lane, and LLVM takes them
   bool scatters = false;      // so are stores to an address for each lane
 };
 

@@ -310,7 +310,7 @@ constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 ///
 /// Measured by bench/python/lanes.py (docs/performance.md has the tables). Neoverse V1: 16 lanes are best or within a tenth of
 /// it for 17 of 21 kernels, up to 3.2 times as fast as 4. Xeon with AVX-512: 32 for 20 of 21, up to 1.8 times as fast as 16; with AVX2
-/// alone, 32 for 19 of 21, up to 1.7 times as fast as 16.
+/// alone, 32 for 20 of 21, up to 1.6 times as fast as 16.
 /// Registers decide less than one would think: spills are stores and loads that other pipes do.
 int wide_lanes(const ir::Function& kernel, int natural) {
   constexpr std::uint64_t kMaxFourfoldWeight = 200, kMaxTwofoldWeight = 700, kMaxParts = 32;

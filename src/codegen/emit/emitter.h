@@ -439,6 +439,7 @@ class Emitter {
   llvm::SmallVector<llvm::Value*, 4> load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                  llvm::Value* pointers);
   llvm::Value* component_pointers(llvm::Value* pointers, std::uint32_t offset);
+  /// Addresses for a scatter; takes the mask away where it has gone into them: the caller puts it back.
   llvm::Value* by_all_lanes(llvm::Value* pointers);
   void store_pair(const PartInfo& first, std::pair<llvm::Value*, llvm::Value*> values, const Address& at,
                   llvm::Value* pointers);
