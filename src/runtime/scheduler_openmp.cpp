@@ -7,17 +7,16 @@
 // GNU's library, LLVM's and Intel's have one entry in common, which compilers call for a parallel region: GOMP_parallel. A region
 // begun by a thread runs on the threads that this thread had in its last one, if it asks for as many as it did then.
 #ifdef WEFT_SCHEDULER_TBB
+#include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "runtime/scheduler_forms.h"
@@ -58,17 +57,19 @@ Parallel find_openmp() noexcept {
   return nullptr;
 }
 
-/// Threads of this process; 0 if nobody says.
-int threads_now() noexcept {
-  std::array<char, 1024> text{};
-  const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t size = ::read(file, text.data(), text.size() - 1);
-  ::close(file);
-  const char* at = size > 0 ? std::strrchr(text.data(), ')') : nullptr;  // behind the program's name
-  for (int field = 2; at && field < 20; ++field) at = std::strchr(at + 1, ' ');
-  return at ? std::atoi(at + 1) : 0;
+/// The threads that this process has, in order; none if nobody says.
+std::vector<long> threads_now() {
+  std::vector<long> found;
+  DIR* const folder = ::opendir("/proc/self/task");
+  if (!folder) return found;
+  while (const dirent* entry = ::readdir(folder))
+    if (const long thread = std::atol(entry->d_name); thread > 0) found.push_back(thread);
+  ::closedir(folder);
+  std::ranges::sort(found);
+  return found;
 }
+
+long this_thread() noexcept { return ::syscall(SYS_gettid); }
 
 /// Which threads calls go to. Calls that nobody has to wait for long are always the team's.
 class Guest {
@@ -81,28 +82,22 @@ class Guest {
   bool is_wanted() const noexcept { return left_.load(std::memory_order_relaxed) > 0; }
 
   bool run(ChunkQueue& queue) noexcept {
+    if (here == Here::refused) return false;
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || !parallel_) return false;
-    // A thread that never had a region would get as many new threads as there are cores. It is noticed once.
-    thread_local bool is_known = false;
-    const int before = is_known ? 0 : threads_now();
-    struct Call {
-      ChunkQueue& queue;
-      const std::thread::id caller = std::this_thread::get_id();
-    } call{queue};
-    parallel_(
-        [](void* raw) {
-          auto& shared = *static_cast<Call*>(raw);
-          shared.queue.drain();
-          if (std::this_thread::get_id() == shared.caller) shared.queue.await();
-        },
-        &call, 0, 0);
-    if (!is_known && threads_now() > before + 1) {
-      parallel_ = nullptr;
-      never_ = true;
-      left_.store(0, std::memory_order_relaxed);
+    // A thread that never had a region gets new threads for it, as many as there are cores. It is noticed once, and they sleep
+    // from then on. Only those count that come to the region: others may be beginning meanwhile, oneTBB's above all.
+    Call call{queue, this_thread(), {}, {}};
+    if (here == Here::unknown) {
+      try {
+        call.before = threads_now();
+      } catch (...) {  // no memory: another time
+        return false;
+      }
     }
-    is_known = true;
+    parallel_(&Call::run, &call, 0, 0);
+    if (here == Here::unknown) here = call.newcomers.load(std::memory_order_relaxed) > 0 ? Here::refused : Here::known;
+    if (here == Here::refused) left_.store(0, std::memory_order_relaxed);
     return true;
   }
 
@@ -120,6 +115,26 @@ class Guest {
   }
 
  private:
+  /// What the calling thread is to OpenMP.
+  enum class Here : std::uint8_t { unknown, known, refused };
+  static inline thread_local Here here = Here::unknown;
+
+  struct Call {
+    ChunkQueue& queue;
+    const long caller;
+    std::vector<long> before;  // threads that there were; none: nobody asks
+    std::atomic<int> newcomers;
+
+    static void run(void* raw) {
+      auto& shared = *static_cast<Call*>(raw);
+      const long self = this_thread();
+      if (!shared.before.empty() && !std::ranges::binary_search(shared.before, self))
+        shared.newcomers.fetch_add(1, std::memory_order_relaxed);
+      shared.queue.drain();
+      if (self == shared.caller) shared.queue.await();
+    }
+  };
+
   static constexpr double kSlow = 2, kWorth = 300e3;  // times what the work explains; ns beyond it
   static constexpr int kEnough = 3;                   // slow calls more than others before something is done
   static constexpr int kTries = 6;        // of the other threads before they are judged; the first wakes them
@@ -138,7 +153,7 @@ class Guest {
     }
     of_team_ = slow == 0 ? slowness : (of_team_ + slowness) / 2;
     slow_.store(std::min(slow + 1, kEnough), std::memory_order_relaxed);
-    if (slow + 1 < kEnough || never_ || Clock::now() < next_) return;
+    if (slow + 1 < kEnough || here == Here::refused || Clock::now() < next_) return;
     if (!parallel_) parallel_ = find_openmp();
     if (!parallel_) {
       next_ = Clock::now() + kShortBan;
@@ -165,7 +180,6 @@ class Guest {
   std::atomic<int> slow_{0};  // slow calls of the team of late
   std::mutex mutex_;          // guards the rest
   Parallel parallel_ = nullptr;
-  bool never_ = false;
   double of_team_ = 0;  // slowness, the last calls counting most
   int tries_ = 0, better_ = 0, stay_ = kShortStay;
   std::chrono::seconds ban_ = kShortBan;

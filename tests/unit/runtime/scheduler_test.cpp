@@ -97,6 +97,23 @@ TEST(Scheduler, slowCallsTryTheThreadsOfAnOpenMpThatIsLoaded) {
   const auto tell = [](bool by_guest, std::chrono::nanoseconds wall) {
     detail::tell_call({by_guest, wall, 10us, 64, 2});
   };
+  std::thread([&] {  // one that has no threads of OpenMP's gets new ones, and is not to have them again
+    for (int k = 0; k < 3; ++k) tell(false, 10ms);
+    ASSERT_TRUE(detail::openmp_is_wanted());
+    detail::ChunkQueue queue{8, [](void*, std::int64_t) noexcept {}, nullptr};
+    ASSERT_TRUE(detail::run_on_openmp(queue));
+    EXPECT_FALSE(detail::openmp_is_wanted());
+    tell(false, 10ms);
+    EXPECT_FALSE(detail::openmp_is_wanted());
+    EXPECT_FALSE(detail::run_on_openmp(queue));
+  })
+      .join();
+  for (int k = 0; k < 3; ++k) tell(false, 1us);
+
+  using Parallel = void (*)(void (*)(void*), void*, unsigned, unsigned);
+  const auto parallel = reinterpret_cast<Parallel>(dlsym(library, "GOMP_parallel"));
+  ASSERT_NE(parallel, nullptr);
+  parallel([](void*) {}, nullptr, 0, 0);  // as a program that computes by OpenMP
   for (int k = 0; k < 3; ++k) {
     EXPECT_FALSE(detail::openmp_is_wanted());
     tell(false, 10ms);
