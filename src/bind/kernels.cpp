@@ -534,6 +534,7 @@ void register_kernels(nb::module_& m) {
       "For tests: how launches add to arrays that they only add to, where they can: 0 on one worker, 1 to copies, 2 by "
       "atomic operations, 3 by buckets; -1: as their times say.");
   m.def("bucket_launches", &runtime::bucket_launches, "How many launches wrote their additions down.");
+  m.def("launches_that_own", &runtime::launches_that_own, "How many of them had workers who may add in place.");
   m.def(
       "finish_full_versions",
       [] {

@@ -13,8 +13,10 @@ struct BucketStream {
   std::uint64_t shift = 0;   // an element's number, shifted by so much, is its bucket's
   char** cursors = nullptr;  // by bucket: where the next record goes
   void* worker = nullptr;
+  // Words of the array to which nobody else adds while a chunk runs (runtime/sum_owners.h): additions there may be made at once.
+  std::uint32_t own_first = 0, own_words = 0;
 };
-static_assert(sizeof(BucketStream) == 32, "generated code knows it");
+static_assert(sizeof(BucketStream) == 40, "generated code knows it");
 /// Bytes in front of a worker for the next records of a bucket, at a multiple of their number. When no further record fits, who has
 /// written the last one has them put away (weft_rt_bucket).
 inline constexpr std::uint64_t kBucketUnit = 256;

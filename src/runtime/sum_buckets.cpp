@@ -2,6 +2,9 @@
 // blocks of pages that are chained by bucket; pages come from slabs that launches share one after another. When the launch's
 // memory is used up, the chunks that have not begun are held back until all that was written is added up. A worker whose chunk alone
 // writes more than that adds its records up itself, bucket by bucket, each under that bucket's lock, and begins anew.
+//
+// A bucket's owner adds in place and needs no lock for each addition: it holds one while it runs a chunk. Who adds up a bucket while chunks
+// run waits for its owner's, and lets go of his own meanwhile.
 #include "runtime/sum_buckets.h"
 
 #include <sys/mman.h>
@@ -25,6 +28,7 @@
 #include "runtime/fp_control.h"
 #include "runtime/kernel_abi.h"
 #include "runtime/scheduler.h"
+#include "runtime/sum_owners.h"
 #include "runtime/sum_targets.h"
 
 namespace weft::runtime {
@@ -47,7 +51,7 @@ static_assert(kBlock + kMostStreams * kMostBuckets * (kBucketUnit + 16) < kSlab,
 static_assert(kBlocks * sizeof(std::uint32_t) <= kBlock, "links lie in the first block");
 constexpr std::uint64_t kLeastMemory = 128 << 20, kMostMemory = 512 << 20;  // bytes of records of a launch
 constexpr std::uint64_t kMemoryPerArray = 8;                                // times the array's
-std::atomic<std::uint64_t> wanted_memory{0}, launches{0};
+std::atomic<std::uint64_t> wanted_memory{0}, launches{0}, launches_with_owners{0};
 
 /// Bytes of records that a launch has at most, and that stay for the next one: a small part of the machine's memory.
 std::uint64_t most_memory() {
@@ -159,6 +163,9 @@ struct BucketArray {
   char* base = nullptr;
   std::uint64_t shift = 0, buckets = 0;
   std::uint64_t bytes = 0, bucket_bytes = 0;
+  std::size_t first = 0;  // its first bucket among all
+  OwnersKey key;          // for those who come after
+  SumOwners owners;
 };
 
 /// How the additions of a stream are kept.
@@ -179,6 +186,14 @@ struct Plan {
   std::size_t slabs_each = 2;  // that one worker may have
   std::vector<std::pair<std::size_t, std::uint64_t>> places;  // by number of all: the array and the bucket in it
   std::unique_ptr<std::mutex[]> locks;                        // by number of all
+  std::unique_ptr<std::mutex[]> adding;                       // by worker, while it may add in place
+
+  /// Whom the adding up of a bucket must not meet while chunks run.
+  std::mutex& lock_of(std::size_t k) const {
+    const auto [array, bucket] = places[k];
+    const int owner = arrays[array].owners.owner(bucket);
+    return owner < 0 ? locks[k] : adding[std::size_t(owner)];
+  }
 };
 
 /// Copies a full unit past the caches, where that can be: a core that writes to hundreds of lines would wait for each of them, and
@@ -216,6 +231,8 @@ class Worker {
     slabs_.reserve(plan.slabs_each);
     if (!try_slab()) throw std::bad_alloc();
     block_.resize(param_bytes / 8 + 2);
+    for (const BucketArray& array : plan.arrays)
+      owns_ |= array.owners.range(number).first < array.owners.range(number).second;
     block_[0] = reinterpret_cast<std::uintptr_t>(streams_.data());
     std::memcpy(block_.data() + 1, params, param_bytes);
   }
@@ -227,8 +244,9 @@ class Worker {
 
   const void* params() const { return block_.data() + 1; }
 
-  /// In front of a chunk.
+  /// In front of a chunk, and behind it.
   void begin() {
+    if (owns_) plan_.adding[number_].lock();
     if (begun_) return;
     begun_ = true;
     units_ = slabs_.front() + kBlock;
@@ -241,8 +259,17 @@ class Worker {
       const BucketArray& array = plan_.arrays[form.array];
       streams_[s] = {array.base, array.shift, cursors_ + first, this};
       first += array.buckets;
+      const auto [from, to] = array.owners.range(number_);
+      if (from == to) continue;
+      const auto word = [&](std::size_t bucket) {
+        return std::uint32_t(std::min(array.bytes, bucket * array.bucket_bytes) / 4);
+      };
+      streams_[s].own_first = word(from), streams_[s].own_words = word(to) - word(from);
     }
     forget();
+  }
+  void pause() {
+    if (owns_) plan_.adding[number_].unlock();
   }
 
   /// Puts a full unit away.
@@ -265,17 +292,20 @@ class Worker {
     cursors_[k] = unit;
   }
 
-  /// Adds up what is written down for a bucket, by one worker at a time, and asks meanwhile for memory that is needed next.
-  void add_up(std::size_t array, std::uint64_t bucket, const char*& next, const char* next_end) const {
-    if (!begun_) return;
+  /// Adds up what is written down for a bucket, by one worker at a time, and asks meanwhile for memory that is needed next. Gives the
+  /// number of records.
+  std::uint64_t add_up(std::size_t array, std::uint64_t bucket, const char*& next, const char* next_end) const {
+    std::uint64_t records = 0;
+    if (!begun_) return records;
     char* const base = plan_.arrays[array].base;
     for (std::size_t s = 0; s < streams_.size(); ++s) {
       const StreamForm& form = plan_.streams[s];
       if (form.array != array || !form.used) continue;
       const std::size_t k = std::size_t(streams_[s].cursors - cursors_) + bucket;
-      const std::size_t bytes = kBucketUnit / form.record * form.record;
+      const std::size_t in_unit = kBucketUnit / form.record, bytes = in_unit * form.record;
       Chain chain = chains_[k];
       for (std::uint32_t block = chain.block; block != kNone; block = before(block), chain.used = kUnits) {
+        records += chain.used * in_unit;
         const char* at = block_at(block);
         const char* then = before(block) == kNone ? nullptr : block_at(before(block));
         for (std::size_t u = 0; u < chain.used; ++u, at += kBucketUnit) {
@@ -288,7 +318,9 @@ class Worker {
         }
       }
       form.add(base, unit_of(k), cursors_[k], form.count);
+      records += std::size_t(cursors_[k] - unit_of(k)) / form.record;
     }
+    return records;
   }
 
   /// Nothing is written down any more, when all was added up.
@@ -327,11 +359,13 @@ class Worker {
 
   void drain() {
     const char* nothing = nullptr;
+    pause();  // others may add to what is this worker's own, as it adds to what is theirs
     for (std::size_t n = 0; n < plan_.buckets; ++n) {
       const std::size_t k = (n + number_ * 64) % plan_.buckets;  // workers apart
-      std::lock_guard lock(plan_.locks[k]);
+      std::lock_guard lock(plan_.lock_of(k));
       add_up(plan_.places[k].first, plan_.places[k].second, nothing, nullptr);
     }
+    if (owns_) plan_.adding[number_].lock();
     forget();
   }
 
@@ -342,6 +376,7 @@ class Worker {
   std::vector<std::uint64_t> block_;  // the streams' address, and the parameters behind it
   std::vector<char*> slabs_;
   bool begun_ = false;
+  bool owns_ = false;         // some bucket
   char* units_ = nullptr;     // of all streams, one after the other
   char** cursors_ = nullptr;  // likewise
   Chain* chains_ = nullptr;   // likewise
@@ -366,12 +401,15 @@ BucketArray cut_array(const SumTarget& target, std::uint32_t element_size, int w
   return out;
 }
 
-void make_plan(Plan& plan, std::span<const SumTarget> targets, std::span<const SumSlot> sums,
+void make_plan(Plan& plan, ChunkFn entry, std::span<const SumTarget> targets, std::span<const SumSlot> sums,
                std::span<const SumStream> streams, int workers) {
   for (const SumTarget& target : targets) {
-    plan.arrays.push_back(cut_array(target, sums[target.slot].element_size, workers));
-    plan.buckets += plan.arrays.back().buckets;
-    for (std::uint64_t b = 0; b < plan.arrays.back().buckets; ++b) plan.places.emplace_back(plan.arrays.size() - 1, b);
+    BucketArray& array = plan.arrays.emplace_back(cut_array(target, sums[target.slot].element_size, workers));
+    array.first = plan.buckets;
+    array.key = {reinterpret_cast<const void*>(entry), target.slot, array.buckets, std::size_t(workers)};
+    array.owners = known_owners(array.key);
+    plan.buckets += array.buckets;
+    for (std::uint64_t b = 0; b < array.buckets; ++b) plan.places.emplace_back(plan.arrays.size() - 1, b);
   }
   for (const SumStream& stream : streams) {
     StreamForm form;
@@ -384,6 +422,7 @@ void make_plan(Plan& plan, std::span<const SumTarget> targets, std::span<const S
     plan.streams.push_back(form);
   }
   plan.locks = std::make_unique<std::mutex[]>(plan.buckets);
+  plan.adding = std::make_unique<std::mutex[]>(std::size_t(workers));
   // Enough for a few records of each element: adding up on the way takes the whole array through the caches once more.
   const std::uint64_t given = wanted_memory.load(std::memory_order_relaxed);
   const std::uint64_t memory =
@@ -400,7 +439,10 @@ class Buckets final : public ChunkGate {
   Buckets(ChunkFn entry, const void* params, std::size_t param_bytes, std::span<const SumSlot> sums,
           std::span<const SumStream> streams, std::span<const SumTarget> targets, int workers)
       : entry_(entry), max_threads_(workers) {
-    make_plan(plan_, targets, sums, streams, workers);
+    make_plan(plan_, entry, targets, sums, streams, workers);
+    uses_.resize(plan_.buckets);
+    if (std::ranges::any_of(plan_.arrays, [](const BucketArray& array) { return array.owners.any(); }))
+      launches_with_owners.fetch_add(1, std::memory_order_relaxed);
     for (int w = 0; w < workers; ++w)
       workers_.push_back(std::make_unique<Worker>(plan_, slabs_begun_, std::size_t(w), params, param_bytes));
   }
@@ -411,6 +453,7 @@ class Buckets final : public ChunkGate {
     worker.begin();
     buckets.entry_(begin, end, worker.params(), context);
     put_away_all();
+    worker.pause();
     worker.busy.store(false, std::memory_order_release);
   }
 
@@ -432,9 +475,24 @@ class Buckets final : public ChunkGate {
           const BucketArray& own = plan_.arrays[array];
           const char* next = own.base + std::min(own.bytes, (bucket + 1) * own.bucket_bytes);
           const char* next_end = own.base + std::min(own.bytes, (bucket + 2) * own.bucket_bytes);
-          for (const auto& worker : workers_) worker->add_up(array, bucket, next, next_end);
+          const int owner = own.owners.owner(bucket);
+          BucketUse& use = uses_[std::size_t(k)];
+          for (std::size_t w = 0; w < workers_.size(); ++w) {
+            const std::uint64_t records = workers_[w]->add_up(array, bucket, next, next_end);
+            use.all += records;
+            if (int(w) == owner) use.by_owner += records;
+            if (records > use.most) use.most = records, use.who = int(w);
+          }
         },
         max_threads_, ChunkOrder::apart);
+  }
+
+  /// For the launches that follow.
+  void learn() {
+    for (BucketArray& array : plan_.arrays) {
+      array.owners.learn(std::span(uses_).subspan(array.first, array.buckets));
+      keep_owners(array.key, std::move(array.owners));
+    }
   }
 
  private:
@@ -454,6 +512,7 @@ class Buckets final : public ChunkGate {
   Plan plan_;
   std::atomic<std::size_t> slabs_begun_{0};  // beyond the first of each worker
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<BucketUse> uses_;  // by bucket
 };
 
 bool have_words(std::span<const SumTarget> targets) {
@@ -463,7 +522,13 @@ bool have_words(std::span<const SumTarget> targets) {
 /// What was written down is added when a check failed, too.
 struct AddUp {
   Buckets& buckets;
-  ~AddUp() { buckets.add_up_all(); }
+  ~AddUp() {
+    buckets.add_up_all();
+    try {
+      buckets.learn();
+    } catch (...) {  // no memory: what was known before will do
+    }
+  }
 };
 
 }  // namespace
@@ -473,6 +538,8 @@ bool buckets_suit(const void* params, std::span<const SumSlot> sums, bool any_si
   return find_sum_targets(params, sums, targets) && have_words(targets) &&
          (any_size || bytes_of(targets) >= kLeastArray);
 }
+
+std::uint64_t launches_that_own() { return launches_with_owners.load(std::memory_order_relaxed); }
 
 std::uint64_t bucket_launches() { return launches.load(std::memory_order_relaxed); }
 

@@ -28,6 +28,8 @@ bool launch_with_buckets(const KernelCode& code, const void* params, std::size_t
 
 /// How many launches of the process went this way.
 std::uint64_t bucket_launches();
+/// How many of them had workers who may add in place to some part of an array (runtime/sum_owners.h).
+std::uint64_t launches_that_own();
 /// Bytes of records that all workers of later launches may keep before they add up on the way; 0: chosen. For tests.
 void set_bucket_memory(std::uint64_t bytes);
 

@@ -133,6 +133,29 @@ def test_gradients_of_reads(way, lanes):
     np.testing.assert_array_equal(reads.grad.numpy(), (sums[:, None] * [1, 2, 1]).astype(np.float32))
 
 
+def test_places_in_order_and_then_in_another(way, lanes):
+    """Launches learn where each worker adds, and that it has changed."""
+    at, x = data()
+    near = np.clip(np.arange(THREADS) * PLACES // THREADS + at % 17 - 8, 0, PLACES - 1).astype(np.int32)
+    owned = _weft.launches_that_own()
+    out, count = wp.zeros(PLACES, dtype=float), wp.zeros(PLACES, dtype=wp.int64)
+    vectors, all = wp.zeros(PLACES, dtype=wp.vec3), wp.zeros(1, dtype=float)
+    sums, numbers, want = np.zeros(PLACES), np.zeros(PLACES, np.int64), np.zeros((PLACES, 3))
+    for places in (near, near, near, PLACES - 1 - near, PLACES - 1 - near, at, at, near):
+        wp.launch(scatter, dim=THREADS, inputs=[wp.array(places), wp.array(x), out, count])
+        wp.launch(scatter_vectors, dim=THREADS, inputs=[wp.array(places), wp.array(x), vectors, all])
+        np.add.at(sums, places, x)
+        np.add.at(numbers, places, np.arange(THREADS))
+        np.add.at(want, places, np.stack([x, 2 * x, np.ones_like(x)], axis=1))
+        np.add.at(want[:, 1], places[x > 2], 1.0)
+        for k in range(2):
+            np.add.at(want[:, 0], (places[places % 3 > k] + k) % PLACES, -1.0)
+    np.testing.assert_array_equal(out.numpy(), sums.astype(np.float32))
+    np.testing.assert_array_equal(count.numpy(), numbers)
+    np.testing.assert_array_equal(vectors.numpy(), want.astype(np.float32))
+    assert (_weft.launches_that_own() > owned) == (way == "buckets" and wp.get_device().is_cpu)
+
+
 def test_deterministic_kernels_keep_their_order(way):
     at, _ = data()
     x = np.random.default_rng(1).random(THREADS, dtype=np.float32)

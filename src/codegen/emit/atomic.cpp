@@ -247,7 +247,11 @@ class ElementAtomic {
     if (at_.fast_if) pointers_ = at_.pointers_slow();
     const bool apart = (at_.pointers || at_.fast_if) && is_lanes(pointers_);
     if (apart && !alone_ && !in_bucket_ && !active_ && e_.unit.hooks->prefetches()) fetch_all();
-    if (in_bucket_ && e_.W > 1) return write_down_lanes();
+    if (in_bucket_ && e_.W > 1) return to_bucket_lanes();
+    each_lane();
+  }
+
+  void each_lane() {
     if (!writes_out_lanes()) return e_.for_each_lane(active_, [&](llvm::Value* lane) { one_lane(lane); });
     if (alone_ && adds() && !wanted_ && e_.W % 4 == 0) {
       if (AddQueue::takes(e_, op_)) return e_.queue->put(e_, info_, values_, pointers_, at_.offset);
@@ -320,7 +324,7 @@ class ElementAtomic {
 
   void one_lane(llvm::Value* lane) {
     llvm::Value* element = e_.lane_of(pointers_, lane);
-    if (in_bucket_) return write_down(bucket_place(e_, op_, first_scalar(element)), lane, values_);
+    if (in_bucket_) return to_bucket(bucket_place(e_, op_, first_scalar(element)), lane);
     if (adds_pairs()) return add_pairs(element, lane);
     for (std::size_t k = 0; k < info_.parts.size(); ++k) {
       const PartInfo& part = info_.parts[k];
@@ -329,6 +333,31 @@ class ElementAtomic {
       else
         e_.counted_loop(part.count, [&](llvm::Value* i) { one_component(element, k, i, lane); });
     }
+  }
+
+  /// An addition that is written down, or made at once where nobody else adds meanwhile.
+  void to_bucket(BucketPlace place, llvm::Value* lane) {
+    e_.either(
+        is_own(e_, op_, place), [&] { in_place([&] { one_lane(lane); }); }, [&] { write_down(place, lane, values_); });
+  }
+
+  /// The same for all lanes: where neighbouring threads add to neighbouring places, all of them are the worker's own, and otherwise
+  /// hardly ever.
+  void to_bucket_lanes() {
+    const BucketPlace places = bucket_place(e_, op_, first_scalar(pointers_));
+    llvm::Value* own = is_own(e_, op_, places);
+    if (is_lanes(own)) {
+      if (active_) own = b_.CreateOr(own, b_.CreateNot(active_));
+      own = b_.CreateAndReduce(own);
+    }
+    e_.either(own, [&] { in_place([&] { each_lane(); }); }, [&] { write_down_lanes(places); });
+  }
+
+  template <class Fn>
+  void in_place(Fn fn) {
+    in_bucket_ = false, alone_ = true;
+    fn();
+    in_bucket_ = true, alone_ = false;
   }
 
   /// All components of an addition, for one lane or for all of them where they were joined.
@@ -348,7 +377,7 @@ class ElementAtomic {
   }
 
   /// The same for each lane, by way of memory: LLVM would write whole vectors there for every lane that is taken out of them.
-  void write_down_lanes() {
+  void write_down_lanes(BucketPlace places) {
     auto kept = [&](llvm::Value* v) -> llvm::AllocaInst* {
       if (!is_lanes(v)) return nullptr;
       llvm::AllocaInst* memory = e_.entry_alloca(v->getType()->getScalarType(), std::uint64_t(e_.W), 64);
@@ -360,7 +389,6 @@ class ElementAtomic {
       llvm::Type* type = all->getType()->getScalarType();
       return b_.CreateLoad(type, b_.CreateGEP(type, memory, b_.CreateZExtOrTrunc(lane, e_.unit.i64)));
     };
-    const BucketPlace places = bucket_place(e_, op_, first_scalar(pointers_));
     llvm::AllocaInst *words = kept(places.word), *buckets = kept(places.bucket);
     llvm::SmallVector<llvm::AllocaInst*, 16> memory;
     for (const Part& part : values_) memory.push_back(kept(e_.plain(part)));

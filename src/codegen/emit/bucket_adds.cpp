@@ -12,7 +12,7 @@ namespace {
 
 /// What does not change while a chunk runs, read in the entry block.
 struct Stream {
-  llvm::Value *self, *base, *shift, *cursors;
+  llvm::Value *self, *base, *shift, *cursors, *own_first, *own_words;
 };
 
 Stream read_stream(Emitter& e, std::uint64_t number) {
@@ -22,15 +22,18 @@ Stream read_stream(Emitter& e, std::uint64_t number) {
   llvm::IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
   auto read = [&](llvm::Type* type, llvm::Value* from, std::int64_t offset) {
     llvm::Value* at = b.CreateConstGEP1_64(unit.i8, from, std::uint64_t(offset));
-    llvm::LoadInst* load = b.CreateAlignedLoad(type, at, llvm::Align(8));
+    llvm::LoadInst* load = b.CreateAlignedLoad(type, at, llvm::Align(type->isIntegerTy(32) ? 4 : 8));
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit.context, {}));
     return load;
   };
   llvm::Value* streams = read(unit.ptr, function->getArg(2), -8);
   llvm::Value* self = b.CreateConstGEP1_64(unit.i8, streams, number * sizeof(runtime::BucketStream));
-  return {self, read(unit.ptr, self, offsetof(runtime::BucketStream, base)),
+  return {self,
+          read(unit.ptr, self, offsetof(runtime::BucketStream, base)),
           read(unit.i64, self, offsetof(runtime::BucketStream, shift)),
-          read(unit.ptr, self, offsetof(runtime::BucketStream, cursors))};
+          read(unit.ptr, self, offsetof(runtime::BucketStream, cursors)),
+          read(unit.i32, self, offsetof(runtime::BucketStream, own_first)),
+          read(unit.i32, self, offsetof(runtime::BucketStream, own_words))};
 }
 
 Stream stream_of(Emitter& e, const ir::Op& op) {
@@ -57,6 +60,17 @@ BucketPlace bucket_place(Emitter& e, const ir::Op& op, llvm::Value* address) {
   // By whole elements: parts of one never go to two buckets, whose owners would meet there.
   llvm::Value* element = b.CreateUDiv(word, llvm::ConstantInt::get(i32, element_words));
   return {word, b.CreateLShr(element, shift)};
+}
+
+llvm::Value* is_own(Emitter& e, const ir::Op& op, BucketPlace place) {
+  llvm::IRBuilder<>& b = e.b;
+  const Stream stream = stream_of(e, op);
+  llvm::Value *first = stream.own_first, *words = stream.own_words;
+  if (auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(place.word->getType())) {
+    first = b.CreateVectorSplat(lanes->getNumElements(), first);
+    words = b.CreateVectorSplat(lanes->getNumElements(), words);
+  }
+  return b.CreateICmpULT(b.CreateSub(place.word, first), words);
 }
 
 void put_in_bucket(Emitter& e, const ir::Op& op, BucketPlace place, llvm::ArrayRef<llvm::Value*> scalars) {

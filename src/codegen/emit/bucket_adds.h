@@ -13,6 +13,8 @@ struct BucketPlace {
   llvm::Value *word, *bucket;  // 32 bits each
 };
 BucketPlace bucket_place(Emitter& e, const ir::Op& op, llvm::Value* address);
+/// Whether nobody else adds there meanwhile, so that it may be done at once.
+llvm::Value* is_own(Emitter& e, const ir::Op& op, BucketPlace place);
 /// Writes down the addition of neighbouring scalars to one of the array's elements.
 void put_in_bucket(Emitter& e, const ir::Op& op, BucketPlace place, llvm::ArrayRef<llvm::Value*> scalars);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "runtime/bucket_abi.h"
@@ -141,6 +142,47 @@ TEST(SumBuckets, ChunksThatWriteMoreThanThereIsAddUpThemselves) {
       f.expect(2);
     }
   }
+}
+
+/// As generated code adds: at once where nobody else does.
+void add_in_order(std::int64_t begin, std::int64_t end, const void* raw, LaunchContext*) {
+  const auto& params = *static_cast<const Params*>(raw);
+  auto* sums = static_cast<float*>(params.sums.data);
+  const bool mixed = params.other.shape[1] == 5;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t near = i * kPlaces / kThreads, at = mixed && i % 3 == 0 ? place_of(i) : near;
+    BucketStream* streams = nullptr;
+    std::memcpy(&streams, static_cast<const char*>(raw) - 8, sizeof streams);
+    const auto word = std::uint32_t(3 * at);
+    if (word - streams->own_first < streams->own_words)
+      for (int k = 0; k < 3; ++k) sums[3 * at + k] += float(k + 1);
+    else
+      write_down<float>(raw, 0, sums + 3 * at, {1.0f, 2.0f, 3.0f}, 3);
+  }
+}
+
+TEST(SumBuckets, OwnersAddInPlace) {
+  for (const bool little : {false, true})
+    for (const bool mixed : {false, true})
+      for (const int threads : {2, 4}) {
+        const Threads limit(threads);
+        std::optional<LittleMemory> memory;
+        if (little) memory.emplace();
+        Fixture f;
+        f.code.entry = &add_in_order;
+        if (mixed) f.params.other.shape[1] = 5;
+        const std::uint64_t before = launches_that_own();
+        for (int round = 0; round < 6; ++round) f.launch(little ? kThreads / threads : 5000);
+        if (!little) {
+          EXPECT_GE(launches_that_own() - before, 5u);
+        }
+        std::vector<float> want(f.sums.size(), 0.0f);
+        for (std::int64_t i = 0; i < kThreads; ++i) {
+          const std::int64_t at = mixed && i % 3 == 0 ? place_of(i) : i * kPlaces / kThreads;
+          for (std::int64_t k = 0; k < 3; ++k) want[std::size_t(3 * at + k)] += float(6 * (k + 1));
+        }
+        EXPECT_EQ(f.sums, want);
+      }
 }
 
 TEST(SumBuckets, AnArrayThatIsNotThereHasNone) {
