@@ -94,6 +94,17 @@ void register_host_graphs(nb::module_& m) {
       .def("dot", [](const HostGraph& g) { return g.list->dot(); })
       .def("launch", [](const HostGraph& g) { run_commands(g.list); });
   m.def("host_capturing", [] { return runtime::recording() != nullptr; }, "Whether this thread captures on the CPU.");
+  m.def(
+      "condition_holds",
+      [](const ArrayObject& condition) {
+        runtime::Array value = condition.array;
+        if (!value.on_host()) {
+          value = runtime::Array::empty(value.element(), value.shape());
+          copy_elements(value, condition.array);
+        }
+        return *static_cast<const std::int32_t*>(value.data()) != 0;
+      },
+      nb::arg("condition"), "Reads an array of one int32, when all is done that may write to it.");
   m.def("host_capture_begin", [] { runtime::begin_recording(); });
   m.def("host_capture_end", [] { return HostGraph{runtime::end_recording()}; });
   m.def("host_branch_begin", [] { runtime::begin_branch(); }, "What follows goes into a graph of its own.");

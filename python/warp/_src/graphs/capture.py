@@ -245,7 +245,7 @@ def _holds(condition: Any, where: Device, stream: Stream | None) -> bool:
     """Reads a condition, which waits for it."""
     if stream is not None and where.is_cuda:
         where.stream.wait_stream(stream)
-    return condition.numpy().reshape(-1)[0] != 0
+    return _weft.condition_holds(condition)
 
 
 def _host_branch(branch: Any, kwargs: dict[str, Any]) -> Any:
