@@ -155,6 +155,7 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
   driver::LaunchForm form;
   form.rank = std::uint8_t(rank);
   const auto make = [&](PythonKernel& one) -> const driver::KernelVariant& {
+    form.aligned = one.options().gpu.block > 0;  // as most launches of such kernels are
     driver::KernelSignature& signature = one.signature(list);
     const driver::KernelVariant* ready = signature.ready(form, device);
     return ready ? *ready : one.build(signature, form, device);

@@ -84,7 +84,7 @@ void verify(const CodeUnit& unit) {
 }
 
 /// From LLVM IR to what was asked for.
-void finish(CodeUnit& unit, Output output, Emitted& result, bool vectors = false) {
+void finish(CodeUnit& unit, Output output, Emitted& result, bool vectors = false, bool of_block = false) {
   if (output == Output::llvm_ir) {
     result.bytes = print_module(*unit.module);
     return;
@@ -95,7 +95,7 @@ void finish(CodeUnit& unit, Output output, Emitted& result, bool vectors = false
   const bool linked = unit.hooks->link_libraries(*unit.module, unit.options, natives) || natives;
   int level = effective_level(*unit.module, unit.options.opt_level);
   llvm::TargetMachine& machine = target_machine(unit.target, level);
-  optimize(*unit.module, machine, level, linked, vectors);
+  optimize(*unit.module, machine, level, linked, vectors, of_block);
   if (!unit.traits.x86) keep_selects(*unit.module);
   if (machine.getTargetTriple().isAArch64()) keep_negations(*unit.module);
   if (unit.target.arch == TargetSpec::cpu) find_reductions(*unit.module);
@@ -124,7 +124,8 @@ struct Emission::State {
   const Output output;
   CodeUnit unit;
   Emitted result;
-  bool along = false;  // LLVM makes vectors along the elements of tiles
+  bool along = false;     // LLVM makes vectors along the elements of tiles
+  bool of_block = false;  // threads share memory
 };
 
 Emission::Emission(const ir::Module& module, const ir::Function& kernel, const TargetSpec& target,
@@ -149,6 +150,7 @@ Emission::Emission(const ir::Module& module, const ir::Function& kernel, const T
   unit.hooks->describe(result);
   state_->along =
       lanes == 1 && target.arch == TargetSpec::cpu && !kernel.form.block && ir::find_tile_memory(*kernel.body);
+  state_->of_block = kernel.form.block > 0;
   verify(unit);
   result.seconds_emit = seconds_since(start);
 }
@@ -160,7 +162,7 @@ const Emitted& Emission::begun() const { return state_->result; }
 Emitted Emission::finish() {
   std::optional<BackgroundCompile> background;
   if (state_->options.background) background.emplace();
-  codegen::finish(state_->unit, state_->output, state_->result, state_->along);
+  codegen::finish(state_->unit, state_->output, state_->result, state_->along, state_->of_block);
   return std::move(state_->result);
 }
 

@@ -85,6 +85,7 @@ KernelSignature& Kernel::signature(const std::vector<const Type*>& types) {
     if (s->types == types) return *s;
   auto fresh = std::make_unique<KernelSignature>();
   fresh->types = types;
+  fresh->layout.asks_alignment = options_.gpu.block > 0;
   for (std::size_t i = 0; i < types.size(); ++i) fresh->layout.add(param_name(i), types[i]);
   signatures_.push_back(std::move(fresh));
   bool generic = false;
@@ -124,7 +125,8 @@ BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm fo
 
 BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form, const SourceKey& source,
                                  cuda::Device* device) const {
-  form.strided |= device && form.large;  // other forms compute with 32 bits there
+  form.strided |= device && form.large;                    // other forms compute with 32 bits there
+  form.aligned &= device && !form.adjoint && !form.taped;  // gradients and logs lie where they like
   BuildRequest request = request_for(signature, form);
   request.device = device;
   request.source_hash = source.hash;

@@ -30,6 +30,7 @@ void hash_target(Hasher& hasher, const codegen::TargetSpec& target, const BuildR
 void hash_form(Hasher& hasher, const LaunchForm& form) {
   hasher.value(form.no_overlap)
       .value(form.strided)
+      .value(form.aligned)
       .value(form.taped)
       .value(form.adjoint)
       .value(form.meet)

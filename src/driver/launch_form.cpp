@@ -10,6 +10,7 @@ ir::Form LaunchForm::in_ir() const {
   ir::Form form;
   form.no_overlap = no_overlap;
   form.strided = strided;
+  form.aligned = aligned;
   form.taped = taped;
   form.adjoint = adjoint;
   form.meet = meet;
@@ -23,6 +24,7 @@ LaunchForm LaunchForm::of(const ir::Form& form) {
   out.rank = form.rank;
   out.no_overlap = form.no_overlap;
   out.strided = form.strided;
+  out.aligned = form.aligned;
   out.taped = form.taped;
   out.adjoint = form.adjoint;
   out.meet = form.meet;
@@ -68,11 +70,14 @@ WEFT_HOT LaunchForm form_of(const ParamLayout& layout, const void* block, std::s
   LaunchForm form;
   form.rank = std::uint8_t(rank);
   std::uint64_t beyond = 0;  // bits above the 32 of signed numbers
+  std::uint64_t begins = 0;  // bits of addresses and of distances between rows
   for (const ParamLayout::Param& p : layout.params)
     visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
       const std::uint64_t element = type.element()->size();
       for (std::uint32_t d = 0; d < type.rank(); ++d)
         beyond |= (std::uint64_t(desc.shape[d]) + 0x80000000u) | (std::uint64_t(desc.strides[d]) + 0x80000000u);
+      begins |= reinterpret_cast<std::uintptr_t>(desc.data) | reinterpret_cast<std::uintptr_t>(desc.grad);
+      for (std::uint32_t d = 0; d + 1 < type.rank(); ++d) begins |= std::uint64_t(desc.strides[d]);
       if (desc.data && desc.strides[type.rank() - 1] != std::int64_t(element)) form.strided = true;
       const runtime::ByteRange range = runtime::data_range(desc, element);
       if (range.lo == range.hi) return;
@@ -86,6 +91,7 @@ WEFT_HOT LaunchForm form_of(const ParamLayout& layout, const void* block, std::s
       }
     });
   form.large = beyond >> 32;
+  form.aligned = layout.asks_alignment && !form.strided && !form.large && begins % ir::kAlignedRows == 0;
   return form;
 }
 

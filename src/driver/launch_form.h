@@ -17,6 +17,8 @@ struct LaunchForm {
   bool no_overlap = true;  // no two share memory
   bool strided = false;    // innermost elements of some lie apart
   bool large = false;      // extents or distances of some need more than 31 bits
+  /// GPUs, kernels whose threads share memory: none of that, and all arrays and their rows begin at multiples of 16 bytes.
+  bool aligned = false;
 
   // What is asked for.
   bool adjoint = false;  // the kernel's adjoint is to run
@@ -34,9 +36,11 @@ struct LaunchForm {
   static constexpr std::size_t kCount = std::size_t(kMaxRank) << 8;
   /// A number for each form that a launch can ask for, less than kCount; those with bucket_sums follow behind, in the same order.
   std::size_t index() const {
-    return std::size_t(no_overlap) + 2 * std::size_t(strided) + 4 * std::size_t(adjoint) + 8 * std::size_t(taped) +
-           16 * std::size_t(meet) + 32 * std::size_t(atomic_sums) + 64 * std::size_t(large) +
-           128 * std::size_t(objects_apart) + 256 * (std::size_t(rank) - 1) + kCount * std::size_t(bucket_sums);
+    // Where inner elements lie apart, nobody asks how large arrays are.
+    const std::size_t lies = aligned ? 3 : strided ? 1 : large ? 2 : 0;
+    return std::size_t(no_overlap) + 2 * lies + 8 * std::size_t(adjoint) + 16 * std::size_t(taped) +
+           32 * std::size_t(meet) + 64 * std::size_t(atomic_sums) + 128 * std::size_t(objects_apart) +
+           256 * (std::size_t(rank) - 1) + kCount * std::size_t(bucket_sums);
   }
 
   /// The plain form of the same grid and layout: what is known of a kernel without its being compiled goes by that.

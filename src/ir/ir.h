@@ -106,6 +106,8 @@ inline constexpr std::int64_t kFixed = 1, kFixedLoose = 3;
 inline constexpr std::int64_t kRaw = 1, kOfBlock = 2;
 /// The most threads of a block.
 inline constexpr int kMaxBlock = 1024;
+/// What Form::aligned promises, in bytes.
+inline constexpr int kAlignedRows = 16;
 /// Added to the rank of `texture` where it gives whole numbers.
 inline constexpr std::int64_t kTextureWhole = 4;
 
@@ -177,6 +179,7 @@ struct Form {
   std::uint8_t rank = 1;       // launch dimensions, 1 to 4
   std::uint16_t block = 0;     // GPUs, kernels whose threads share memory: how many make a block; 0: it doesn't matter
   bool rows = false;           // then: blocks are the rows of the grid, all of them full
+  bool aligned = false;        // then: array arguments and their rows begin at multiples of kAlignedRows bytes
   bool operator==(const Form&) const = default;
 };
 

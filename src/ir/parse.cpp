@@ -250,6 +250,8 @@ void TextParser::form(Function& function) {
       function.form.no_overlap = true;
     else if (accept_word("strided"))
       function.form.strided = true;
+    else if (accept_word("aligned"))
+      function.form.aligned = true;
     else if (accept_word("taped"))
       function.form.taped = true;
     else if (accept_word("adjoint"))
@@ -266,7 +268,7 @@ void TextParser::form(Function& function) {
       if (rank == 0) fail(loc, "the rank must be at least 1");
       function.form.rank = std::uint8_t(rank);
     } else
-      unexpected("'no_overlap', 'strided', 'taped', 'adjoint', 'meet', 'objects_apart', 'block' or 'rank'");
+      unexpected("'no_overlap', 'strided', 'aligned', 'taped', 'adjoint', 'meet', 'objects_apart', 'block' or 'rank'");
   } while (accept(','));
   expect(')');
 }

@@ -218,6 +218,7 @@ void Printer::function(const Function& f) {
     out_ += " form(";
     if (f.form.no_overlap) out_ += "no_overlap, ";
     if (f.form.strided) out_ += "strided, ";
+    if (f.form.aligned) out_ += "aligned, ";
     if (f.form.meet) out_ += "meet, ";
     if (f.form.objects_apart) out_ += "objects_apart, ";
     if (f.form.taped) out_ += "taped, ";

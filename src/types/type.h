@@ -171,6 +171,7 @@ struct ParamLayout {
   std::vector<Param> params;
   std::uint32_t size = 0;
   std::uint32_t align = 1;
+  bool asks_alignment = false;  // there is code for arrays whose rows all begin at multiples of 16 bytes
 
   /// Appends a parameter at the next aligned offset.
   void add(std::string name, const Type* type);

@@ -34,6 +34,7 @@
 #include "codegen/background.h"
 #include "codegen/llvm_passes/hoist_descriptors.h"
 #include "codegen/llvm_passes/interleave_loops.h"
+#include "codegen/nvptx/aligned_rows.h"
 #include "codegen/nvptx/inline_functions.h"
 #include "codegen/nvptx/narrow_products.h"
 #include "codegen/nvptx/wide_fills.h"
@@ -72,7 +73,7 @@ struct Analyses {
   }
 };
 
-llvm::FunctionPassManager function_pipeline(int level) {
+llvm::FunctionPassManager function_pipeline(int level, bool of_block) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(level >= 2));
@@ -87,7 +88,8 @@ llvm::FunctionPassManager function_pipeline(int level) {
   passes.addPass(
       llvm::LoopUnrollPass(llvm::LoopUnrollOptions(2, true).setPartial(false).setRuntime(false).setUpperBound(false)));
   passes.addPass(llvm::GVNPass());
-  passes.addPass(llvm::DSEPass());
+  // Stores to memory of a block are seen by others; what is to be found among them takes a sixth of all passes.
+  if (!of_block) passes.addPass(llvm::DSEPass());
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::ADCEPass());
@@ -112,7 +114,7 @@ llvm::FunctionPassManager vector_pipeline() {
   return passes;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked, bool vectors) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked, bool vectors, bool of_block) {
   thread_local std::map<llvm::TargetMachine*, Analyses> kept;
   Analyses& analyses = kept.try_emplace(&machine, machine).first->second;
   llvm::PassBuilder& builder = analyses.builder;
@@ -133,7 +135,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     }
     // Lanes of a GPU thread are for its loads and stores; the back end knows few other operations on vectors.
     if (gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::ScalarizerPass()));
-    if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level)));
+    if (level >= 1) passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_pipeline(level, gpu && of_block)));
     if (level >= 2 && vectors) passes.addPass(llvm::createModuleToFunctionPassAdaptor(vector_pipeline()));
     // GPU kernels know arrays that are aligned; the target's own passes then join their accesses.
     // How memory of a block is aligned shows only in its own space.
@@ -141,6 +143,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, boo
     if (level >= 1 && gpu && !module.global_empty())
       passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAddressSpacesPass(kAnySpace)));
     if (level >= 1 && gpu) passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::InferAlignmentPass()));
+    if (level >= 1 && gpu && of_block) passes.addPass(llvm::createModuleToFunctionPassAdaptor(AlignedRowsPass()));
   }
   if (level >= 1 && gpu) {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideFillsPass()));

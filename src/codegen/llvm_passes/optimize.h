@@ -10,7 +10,9 @@ namespace weft::codegen {
 /// The optimisation level for a module: the wished one, lowered for huge modules (see optimize.cpp).
 int effective_level(const llvm::Module& module, int wished);
 
-/// Runs the passes of a level; `linked` inlines native functions, `vectors` makes vectors of loops.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked, bool vectors = false);
+/// Runs the passes of a level; `linked` inlines native functions, `vectors` makes vectors of loops, `of_block` is a kernel whose
+/// threads share memory.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level, bool linked, bool vectors = false,
+              bool of_block = false);
 
 }  // namespace weft::codegen

@@ -55,7 +55,8 @@ class Copy {
     llvm::Value* inside = b_.getTrue();
     if (check_) {
       inside = b_.CreateAnd(fits(row_, extents_[0], rows_), fits(column_, extents_[1], columns_));
-      in_parts = b_.CreateAnd(in_parts, b_.CreateICmpSGE(column_, i32(0)));
+      // Else the array may begin in the middle of a part.
+      if (!aligned_) in_parts = b_.CreateAnd(in_parts, b_.CreateICmpSGE(column_, i32(0)));
     }
     if (!has_units(e_)) in_parts = b_.CreateAnd(in_parts, inside);
     const auto elements = [&] {
@@ -189,7 +190,9 @@ class Copy {
     // How many elements there are; the rest becomes zeros.
     const std::int64_t most = kPart / std::int64_t(size_);
     llvm::Value* there = b_.CreateICmpULT(b_.CreateAdd(row_, r), extents_[0]);
-    llvm::Value* left = b_.CreateSub(b_.CreateSub(extents_[1], column_), b_.CreateMul(c, i32(most)));
+    llvm::Value* first = b_.CreateAdd(column_, b_.CreateMul(c, i32(most)));
+    if (aligned_) there = b_.CreateAnd(there, b_.CreateICmpSGE(first, i32(0)));
+    llvm::Value* left = b_.CreateSub(extents_[1], first);
     left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, i32(most));
     left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, i32(0));
     left = b_.CreateSelect(there, left, i32(0));

@@ -15,7 +15,7 @@
 namespace weft::codegen {
 namespace {
 
-constexpr std::uint64_t kWideAccess = 16;
+constexpr std::uint64_t kWideAccess = ir::kAlignedRows;
 // Kernels that 64 registers are good for and enough: with unrolled loops, by weight; straight ones, by the words they read.
 constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 24, kMaxWordsAhead = 40;
 constexpr std::uint64_t kMaxSampleWeight = 800, kSampleRegisters = 40;
@@ -52,6 +52,7 @@ class GpuFrame {
                           special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));
     stride_ = b_.CreateMul(special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x), block_size);
     if (kernel_.form.block) {
+      if (kernel_.form.aligned) assume_aligned();
       gpu_.meeting_adds = find_block_adds(kernel_);
       return emit_blocks();
     }
