@@ -56,30 +56,47 @@ def _slow_quotient(x, y):
     # x / y of float32, by way of float64: a quotient of two float32 is either a float32, or the middle between two of them, or so far
     # from there that the last bits of a float64 don't matter. A GPU's assembler has a function of a hundred instructions for x / y, which takes
     # it as long as a sixth of the kernel that hardly ever comes here.
-    ax = abs(x)
-    ay = abs(y)
-    a = float64(ay)
+    a = float64(abs(y))
     r = cast(uint64(0x7FDE623822FC16E6) - cast(a, uint64), float64)  # 1 / a to an eighth
-    for _ in range(5):
+    for _ in range(4):
         r = _fma(r, _fma(-a, r, float64(1.0)), r)
+    return _slow_quotient_by(x, y, r)
+
+
+def _slow_quotient_by(x, y, near):
+    # The same with 1 / |y| to 24 bits or better. Tests are those of bits: for comparisons of floats the compiler has two each.
+    bits_x = cast(x, uint32) & uint32(0x7FFFFFFF)
+    bits_y = cast(y, uint32) & uint32(0x7FFFFFFF)
+    ax = cast(bits_x, float32)
+    a = float64(cast(bits_y, float32))
+    r = _fma(near, _fma(-a, near, float64(1.0)), near)
     q = float64(ax) * r
     q = _fma(_fma(-a, q, float64(ax)), r, q)
+    # By a zero, an infinity, or what is no number: that is a product with an infinity, a zero, or what is no number.
+    divides = bits_y - uint32(1) < uint32(0x7F7FFFFF)
+    times = where(divides, 1.0, cast(uint32(0x7F800000) - bits_y, float32))
+    found = where(divides and bits_x - uint32(1) < uint32(0x7F7FFFFF), float32(q), ax * times)
     sign = (cast(x, uint32) ^ cast(y, uint32)) & uint32(0x80000000)
-    # By a zero, an infinity, or what is no number, and of such.
-    times = where(ay == 0.0, inf, where(ay == inf, 0.0, where(ay == ay, 1.0, ay)))
-    found = where(ax > 0.0 and ax < inf and ay > 0.0 and ay < inf, float32(q), ax * times)
     return cast(cast(found, uint32) | sign, float32)
 
 
-def _slow_root(x):
-    # The square root of a float32 likewise.
+def _slow_inverse_root(x):
+    # 1 / root of a float32 that is more than nothing, as a float64.
     a = float64(x)
-    r = cast(uint64(0x5FE6EB50C7B537A9) - (cast(a, uint64) >> uint64(1)), float64)  # 1 / root to a thirtieth
+    half = a * float64(-0.5)
+    r = cast(uint64(0x5FE6EB50C7B537A9) - (cast(a, uint64) >> uint64(1)), float64)  # to a thirtieth
     for _ in range(4):
-        r = _fma(r * float64(0.5), _fma(-a * r, r, float64(1.0)), r)
+        r = _fma(r, _fma(half * r, r, float64(0.5)), r)
+    return r
+
+
+def _slow_root(x, r):
+    # The square root of a float32, by that.
+    a = float64(x)
     q = a * r
     q = _fma(_fma(-q, q, a), r * float64(0.5), q)
-    return where(x > 0.0 and x < inf, float32(q), where(x < 0.0, cast(uint32(0x7FC00000), float32), x))
+    special = where(x < 0.0, cast(uint32(0x7FC00000), float32), x)
+    return where(cast(x, uint32) - uint32(1) < uint32(0x7F7FFFFF), float32(q), special)
 
 
 def _tile_rows_of_warp(warp, rows, thread):
@@ -87,10 +104,10 @@ def _tile_rows_of_warp(warp, rows, thread):
     return int(bit_count(_vote(warp, thread < rows)))
 
 
-def _tile_cholesky_warp(a, ao, a0, a1, l, o, r, c, first, columns, rows, warp, thread):
+def _tile_cholesky_warp(a, ao, a0, a1, l, o, l0, c, first, columns, rows, warp, thread):
     # So many columns from the first on, where those in front are done. l may be a; zeros right of the diagonal.
     n = _tile_rows_of_warp(warp, rows, thread)
-    at = o + thread * r
+    at = o + thread * l0
     for j in range(first, min(first + columns, n)):
         s = l.dtype(0.0)
         if thread < n:
@@ -100,8 +117,10 @@ def _tile_cholesky_warp(a, ao, a0, a1, l, o, r, c, first, columns, rows, warp, t
             if thread < n:
                 f = l[at + k * c]
             s = _fma(-f, _shuffle(warp, f, uint32(j)), s)
-        d = _slow_root(_shuffle(warp, s, uint32(j)))
-        s = _slow_quotient(s, d)
+        pivot = _shuffle(warp, s, uint32(j))
+        r = _slow_inverse_root(pivot)
+        d = _slow_root(pivot, r)
+        s = _slow_quotient_by(s, d, r)
         if thread < n:
             l[at + j * c] = where(thread > j, s, where(thread == j, d, l.dtype(0.0)))
 
