@@ -3,8 +3,6 @@
 // warp have an order of their own.
 #include <vector>
 
-#include <cstdlib>
-
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "codegen/emit/target_hooks.h"
@@ -199,7 +197,7 @@ class Product {
   void by_pieces() {
     constexpr std::int64_t kSteps = 4;
     const std::int64_t piece = f_.rows * f_.columns, pieces = f_.slots() / piece, whole = depth_ / kSteps;
-    const std::int64_t times = piece > 32 || whole % 2 != 0 || std::getenv("WEFT_TRY_STEPS4") ? 1 : 2;
+    const std::int64_t times = piece > 32 || whole % 2 != 0 ? 1 : 2;
     for (std::int64_t q = 0; q < pieces; ++q) {
       const std::size_t first = std::size_t(q * piece);
       llvm::Value *row = nullptr, *column = nullptr;

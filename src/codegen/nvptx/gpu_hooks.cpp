@@ -1,8 +1,6 @@
 // Which file does what, and answers that are too short for a file of their own.
 #include "codegen/nvptx/gpu_hooks.h"
 
-#include <cstdlib>
-
 #include "codegen/nvptx/atomics.h"
 #include "codegen/nvptx/block_functions.h"
 #include "codegen/nvptx/conversions.h"
@@ -142,8 +140,7 @@ llvm::Value* GpuHooks::fixed_memory(Emitter& e, llvm::Value* address) const {
 }
 
 int GpuHooks::unrolling(const ir::Region& body) {
-  int times = turns_at_once(body);
-  if (const char* most = block > 0 ? std::getenv("WEFT_TRY_UNROLL") : nullptr) times = std::min(times, std::atoi(most));
+  const int times = turns_at_once(body);
   for (const ir::Op& op : body) unrolled |= times > 1 && op.code == OpCode::load;
   return times;
 }

@@ -149,10 +149,7 @@ class GpuFrame {
     b_.CreateRetVoid();
     if (!keep_bounds(unit_.options.bounds)) {
       annotate("maxntidx", std::uint64_t(kernel_.form.block));
-      if (const std::int64_t blocks = blocks_for_products(); blocks > 1)
-        annotate("minctasm", std::uint64_t(blocks));
-      else if (const char* tried = std::getenv("WEFT_TRY_REGS"))
-        annotate("maxnreg", std::uint64_t(std::atoi(tried)));
+      if (const std::int64_t blocks = blocks_for_products(); blocks > 1) annotate("minctasm", std::uint64_t(blocks));
     }
     return 1;
   }
