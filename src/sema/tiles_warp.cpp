@@ -183,8 +183,10 @@ void Tiles::factor_columns(const Window& from, const Window& to, Row row, ir::Va
 
 void Tiles::factor_by_rows(const Window& from, const Window& to) {
   // So many columns at a time, of which each row first takes off what columns in front of them have: the thread reads its own
-  // part of those from the factor. Written out as a whole, code for 32 rows takes the assembler a quarter of a second.
-  const std::int64_t n = from.type->shape[0], width = goes_by_loops(n) ? columns_at_once(n) : n;
+  // part of those from the factor. Written out as a whole, code for 32 rows takes the assembler a quarter of a second. Blocks of several
+  // warps, of which one does this, have registers for more columns at once.
+  const std::int64_t n = from.type->shape[0];
+  const std::int64_t width = goes_by_loops(n) ? columns_at_once(n) : std::min<std::int64_t>(n, kMostInRegisters);
   by_rows(n, [&](Row& row) {
     if (has_tame(from.type->element)) {
       // What is taken off a number of the diagonal on the way is never less than nothing: roots are no larger than 2^30.
@@ -273,7 +275,7 @@ ir::Value* Tiles::substitute_by_rows(Row& row, const System& system, ir::Value* 
   // The last row takes nothing off others, and may be left out.
   constexpr std::int64_t kAtOnce = 4;
   const std::int64_t all = n % kAtOnce == 0 ? n : n - 1;
-  const std::int64_t turns = goes_by_loops(n) ? all / kAtOnce : 0;
+  const std::int64_t turns = n > kMostInRegisters ? all / kAtOnce : 0;
   if (turns)
     side = rolled(i32(turns), {side}, [&](ir::Value* turn, std::vector<ir::Value*>& sums) {
       sums[0] = steps(times(turn, kAtOnce), kAtOnce, sums[0]);
