@@ -2,6 +2,7 @@
 // number of arguments.
 #include <algorithm>
 
+#include "ir/tame.h"
 #include "sema/lowering.h"
 #include "sema/printf_text.h"
 #include "sema/tiles.h"
@@ -59,6 +60,7 @@ Entity FunctionLowering::call_special(std::string_view name, std::vector<Argumen
   if (name.starts_with("atomic_")) return special_atomic(name, std::move(args), at_node);
   if (name == "len") return special_len(args, at_node);
   if (name == "_prefetch") return special_prefetch(args, at_node);
+  if (name == "_tame_quotient") return special_tame_quotient(args, at_node);
   if (name == "_handle") return special_handle(args, at_node);
   if (name == "_fixed") return special_fixed(args, at_node);
   if (name == "_voxels") return special_voxels(args, at_node);
@@ -281,6 +283,19 @@ Entity FunctionLowering::special_prefetch(const std::vector<Argument>& args, con
   builder_.set_loc(at_node.loc);
   builder_.prefetch(values[0], std::span(values).subspan(1));
   return Entity::nothing();
+}
+
+Entity FunctionLowering::special_tame_quotient(const std::vector<Argument>& args, const Node& at_node) {
+  ir::Value* operands[2] = {};
+  for (std::size_t k = 0; k < 2 && k < args.size(); ++k) {
+    operands[k] = value_of(args[k].entity, at_node);
+    if (!operands[k]) return Entity::failed();
+  }
+  if (args.size() != 2 || operands[0]->type != types::f32() || operands[1]->type != types::f32())
+    return fail(DiagCode::bad_call, at_node, "_tame_quotient() takes two float32");
+  ir::Op* op = at(at_node).op(OpCode::div, operands);
+  op->imm = ir::kTame;
+  return Entity::of(op->result());
 }
 
 Entity FunctionLowering::special_len(const std::vector<Argument>& args, const Node& at_node) {

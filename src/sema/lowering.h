@@ -469,6 +469,7 @@ class FunctionLowering {
   /// dense_…_batched: the function behind it takes the thread's number first.
   Entity special_batched(std::string_view name, std::vector<Argument> args, const syntax::Node& at);
   Entity special_prefetch(const std::vector<Argument>& args, const syntax::Node& at);
+  Entity special_tame_quotient(const std::vector<Argument>& args, const syntax::Node& at);
   Entity special_handle(const std::vector<Argument>& args, const syntax::Node& at);
   Entity checked_object(ir::Value* id, HandleKind kind, const syntax::Node& at);
   Entity special_fixed(const std::vector<Argument>& args, const syntax::Node& at);

@@ -11,7 +11,7 @@ def _cosh_sinh_f32(a, sign):
     n = k - int32(1262485504)
     up = reinterpret((n + int32(125)) << int32(23), float32)
     down = reinterpret((int32(125) - n) << int32(23), float32)
-    i = 1.0 / h
+    i = _tame_quotient(float32(1.0), h)
     il = (_fma(-h, i, float32(1.0)) - i * l) * i
     # Below 2^-24 of the sum the inverse does not count.
     q = where(n > int32(14), float32(0.0), sign * i * down)
@@ -53,7 +53,7 @@ def _tanh_f32(x):
     ml = ((u - m) + t * up) + (ul + tl * up)
     d = m + 2.0
     dl = ((2.0 - d) + m) + ml
-    i = 1.0 / d
+    i = _tame_quotient(float32(1.0), d)
     q = m * i
     q = q + (_fma(-q, d, m) + (ml - q * dl)) * i
     y = where(a < 2.44140625e-04, _fma(-a * a, a * 0.333333343, a), -q)

@@ -42,7 +42,7 @@ def _log_sum_f32(m):
     f = m - 1.0
     d = m + 1.0
     dl = (1.0 - d) + m
-    i = 1.0 / d
+    i = _tame_quotient(float32(1.0), d)
     s = f * i
     sl = _fma(-s, dl, _fma(-s, d, f)) * i
     s2 = s + s

@@ -100,7 +100,7 @@ def _tan_of_f32(q, r, rl):
     d = where(odd, -s, c)
     dl = where(odd, -sl, cl)
     # The quotient, and its remainder with what both lack.
-    i = 1.0 / d
+    i = _tame_quotient(float32(1.0), d)
     y = n * i
     return _fma(_fma(-y, d, n) + (nl - y * dl), i, y)
 

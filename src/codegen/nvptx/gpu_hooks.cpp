@@ -128,9 +128,21 @@ llvm::Value* GpuHooks::root_in_loop(Emitter& e, llvm::Value* x) const { return e
 llvm::Value* GpuHooks::root_reciprocal(Emitter& e, llvm::Value* root) const { return emit_root_reciprocal(e, root); }
 
 llvm::Value* GpuHooks::tame(Emitter& e, OpCode code, llvm::ArrayRef<llvm::Value*> operands) const {
+  const auto one = [&](llvm::ArrayRef<llvm::Value*> numbers) {
+    return code == OpCode::sqrt ? emit_tame_root(e, numbers[0]) : emit_tame_quotient(e, numbers[0], numbers[1]);
+  };
+  llvm::FixedVectorType* several = nullptr;  // elements of a thread
   for (const llvm::Value* operand : operands)
-    if (!operand->getType()->isFloatTy()) return nullptr;  // several elements of a thread
-  return code == OpCode::sqrt ? emit_tame_root(e, operands[0]) : emit_tame_quotient(e, operands[0], operands[1]);
+    if (auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(operand->getType())) several = lanes;
+  if (!several) return one(operands);
+  llvm::Value* out = llvm::PoisonValue::get(several);
+  for (std::uint64_t k = 0; k < several->getNumElements(); ++k) {
+    llvm::SmallVector<llvm::Value*, 2> numbers;
+    for (llvm::Value* operand : operands)
+      numbers.push_back(operand->getType()->isVectorTy() ? e.b.CreateExtractElement(operand, k) : operand);
+    out = e.b.CreateInsertElement(out, one(numbers), k);
+  }
+  return out;
 }
 
 /// Reads of global memory that is never written have a cache of their own. Made a pointer to global memory at once: LLVM

@@ -57,6 +57,8 @@ llvm::Value* emit_tame_root(Emitter& e, llvm::Value* x) {
 llvm::Value* emit_tame_quotient(Emitter& e, llvm::Value* x, llvm::Value* y) {
   llvm::Value* near = e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {}, {y});
   llvm::Value* inverse = fma(e, near, fma(e, e.b.CreateFNeg(y), near, number(e, 1)), near);
+  // The sequence for reciprocals ends here: they are rounded.
+  if (const auto* one = llvm::dyn_cast<llvm::ConstantFP>(x); one && one->isExactlyValue(1.0)) return inverse;
   llvm::Value* first = e.b.CreateFMul(x, inverse);
   // What is left with its sign turned: a zero then keeps its own.
   llvm::Value* less = fma(e, y, first, e.b.CreateFNeg(x));
