@@ -39,24 +39,14 @@ def _cosh_f32(x):
 
 
 def _tanh_f32(x):
-    # With m = e^(−2|x|) − 1: tanh|x| = −m/(m + 2).
+    # Up to 1 a polynomial, from there on 1 − 2t/(1 + t) with t = e^(−2|x|).
     a = abs(x)
-    b = where(a > 16.0, float32(16.0), a)
-    k, r, rl = _exp_reduce_f32(-2.0 * b)
-    p = _fma(r * r, _p_exp_f32(r), rl * (1.0 + r))
-    t = r + p
-    tl = (r - t) + p
-    up = reinterpret((reinterpret(k, int32) - int32(1262485504) + int32(127)) << int32(23), float32)
-    u = up - 1.0
-    ul = up - (u + 1.0)
-    m = u + t * up
-    ml = ((u - m) + t * up) + (ul + tl * up)
-    d = m + 2.0
-    dl = ((2.0 - d) + m) + ml
-    i = _tame_quotient(float32(1.0), d)
-    q = m * i
-    q = q + (_fma(-q, d, m) + (ml - q * dl)) * i
-    y = where(a < 2.44140625e-04, _fma(-a * a, a * 0.333333343, a), -q)
+    z = a * a
+    near = _fma(a * z, _p_tanh_f32(z), a)
+    k, y = _exp_near_f32(-2.0 * where(a > 10.0, float32(10.0), a))
+    t = y * reinterpret((k - int32(1262485504) + int32(127)) << int32(23), float32)
+    far = _fma(-2.0 * t, _tame_quotient(float32(1.0), 1.0 + t), float32(1.0))
+    y = where(a < 1.0, near, far)
     y = where(x != x, x, y)
     return _with_sign_f32(y, x)
 

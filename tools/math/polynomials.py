@@ -128,6 +128,9 @@ DEFINITIONS = {
     # sinh x = x + x³·p(x²) up to 1
     "sinh": (series(of_root(lambda x: (mp.sinh(x) - x) / x**3), mp.mpf(1) / 6, mp.mpf(2) ** -40), lambda z: z,
              {"f32": (0, 1, 4), "f64": (0, 1, 8)}),
+    # tanh x = x + x³·p(x²) up to 1
+    "tanh": (series(of_root(lambda x: (mp.tanh(x) - x) / x**3), -mp.mpf(1) / 3, mp.mpf(2) ** -40),
+             lambda z: z if z == 0 else z * mp.sqrt(z) / mp.tanh(mp.sqrt(z)), {"f32": (0, mp.mpf("1.01"), 7)}),
     # A first guess of the cube root of 1 to 2
     "cbrt": (mp.cbrt, one, {"f32": (1, 2, 4), "f64": (1, 2, 6)}),
     # erf x = x + x·p(x²) up to 1
@@ -162,7 +165,7 @@ POLISHED = {
 
 # Chains that a polynomial is split into; by default more for longer ones. One chain rounds least and takes the fewest
 # operations.
-WAYS = {"exp_short": 1, "erf_near": 1, "erf_root": 1}
+WAYS = {"exp_short": 1, "erf_near": 1, "erf_root": 1, "tanh": 1}
 
 TWO_OVER_PI = '''def _two_over_pi(i):
     # Words i to i + 6 of the binary digits of 2/π behind a word of zeros: halves are chosen bit by bit of i.
