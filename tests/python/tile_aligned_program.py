@@ -92,4 +92,16 @@ code = multiply(48, 0)
 assert len(re.findall(r"st\.global\.v4\.f32", code)) >= 2 and len(re.findall(r"st\.global\.f32", code)) <= 1, code
 assert "st.global.v4" not in multiply(47, 1)
 print("right: product")
+
+# A recorded launch asks again when an array is replaced.
+kernel = copies(wp.float32)
+given = wp.array(np.arange(40 * 56).reshape(40, 56) % 1000, dtype=float, device="cuda")
+b = wp.zeros((48, 64), dtype=float, device="cuda")
+recorded = wp.launch_tiled(kernel, dim=(3, 4), inputs=[given[:, :48], b], block_dim=64, device="cuda", record_cmd=True)
+for begin in (0, 1, 8, 3, 0):
+    part = given[:, begin : begin + 48]
+    recorded.set_param_at_index(0, part)
+    recorded.launch()
+    np.testing.assert_array_equal(b.numpy(), expected(part.numpy()))
+print("right: recorded")
 print("done")
