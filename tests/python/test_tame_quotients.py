@@ -17,6 +17,13 @@ def functions(x: wp.array(dtype=float), out: wp.array2d(dtype=float)):
 
 
 @wp.kernel
+def quotients(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array2d(dtype=float)):
+    i = wp.tid()
+    out[0, i] = wp._tame_quotient(x[i], y[i])
+    out[1, i] = wp._tame_quotient(1.0, y[i])
+
+
+@wp.kernel
 def in_tiles(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     wp.tile_store(y, wp.tile_map(wp.tanh, wp.tile_load(x, shape=256, offset=i * 256)), offset=i * 256)
@@ -52,6 +59,16 @@ def test_results_are_within_a_unit(device):
             assert units.max() <= 1.0, (name, x[there][units.argmax()], units.max())
             edge = ~there & ~np.isnan(rounded)
             np.testing.assert_allclose(got[edge], rounded[edge], rtol=0, atol=2e-45, err_msg=name)
+
+
+def test_quotients_are_rounded(device):
+    random = np.random.default_rng(5)
+    sizes = [2.0 ** random.uniform(low, high, 20000) for low, high in ((-90, 60), (-60, 30))]
+    x, y = ((size * random.choice([-1.0, 1.0], 20000)).astype(np.float32) for size in sizes)
+    x[::100], y[::100] = 0.0, np.abs(y[::100])  # nothing divided by negative numbers has any sign
+    out = wp.zeros((2, x.size), dtype=float, device=device)
+    wp.launch(quotients, dim=x.size, inputs=[wp.array(x, device=device), wp.array(y, device=device), out], device=device)
+    np.testing.assert_array_equal(out.numpy().view(np.uint32), np.stack([x / y, np.float32(1.0) / y]).view(np.uint32))
 
 
 def test_devices_have_the_same_bits(device):
