@@ -194,14 +194,16 @@ void Device::copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_
       running->refuse("copy to host memory that is not page-locked (numpy(), list(), printing) or has gaps");
     if (bytes <= ReadBuffer::kBytes) {
       auto& buffer = companion<ReadBuffer>();
-      std::lock_guard lock(buffer.mutex);
-      {
-        const TimedScope timed(*this, on->handle(), kTimeCopy, "memcpy DtoH");
-        WEFT_CUDA(api(), copy_async, address(buffer.memory.get()), address(from.data), bytes, on->handle());
+      // Not waited for: who has it may wait for long, and ask Python meanwhile whether to go on.
+      if (std::unique_lock lock(buffer.mutex, std::try_to_lock); lock) {
+        {
+          const TimedScope timed(*this, on->handle(), kTimeCopy, "memcpy DtoH");
+          WEFT_CUDA(api(), copy_async, address(buffer.memory.get()), address(from.data), bytes, on->handle());
+        }
+        on->synchronize();
+        std::memcpy(to.data, buffer.memory.get(), bytes);
+        return;
       }
-      on->synchronize();
-      std::memcpy(to.data, buffer.memory.get(), bytes);
-      return;
     }
     on->synchronize();
   }

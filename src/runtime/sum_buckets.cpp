@@ -246,7 +246,7 @@ class Worker {
 
   /// In front of a chunk, and behind it.
   void begin() {
-    if (owns_) plan_.adding[number_].lock();
+    resume();
     if (begun_) return;
     begun_ = true;
     units_ = slabs_.front() + kBlock;
@@ -270,6 +270,9 @@ class Worker {
   }
   void pause() {
     if (owns_) plan_.adding[number_].unlock();
+  }
+  void resume() {
+    if (owns_) plan_.adding[number_].lock();
   }
 
   /// Puts a full unit away.
@@ -365,7 +368,7 @@ class Worker {
       std::lock_guard lock(plan_.lock_of(k));
       add_up(plan_.places[k].first, plan_.places[k].second, nothing, nullptr);
     }
-    if (owns_) plan_.adding[number_].lock();
+    resume();
     forget();
   }
 
