@@ -28,6 +28,7 @@
 #include "passes/load_ahead.h"
 #include "passes/move_tests.h"
 #include "passes/own_elements.h"
+#include "passes/own_tiles.h"
 #include "passes/place_fragments.h"
 #include "passes/plain_places.h"
 #include "passes/plain_roots.h"
@@ -170,6 +171,7 @@ const std::vector<Stage>& stages() {
          for (auto& function : module.functions) passes::group_products(*function);
        }},
       on_gpu("place-fragments", [](ir::Function& f) { passes::place_fragments(f); }),
+      on_gpu("own-tiles", [](ir::Function& f) { passes::own_tiles(f); }),
       {"load-ahead",
        [](ir::Module& module, const CompileOptions& options) {
          if (!options.gpu.target) return;

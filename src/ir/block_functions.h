@@ -25,9 +25,6 @@ inline constexpr std::int64_t kMostTurnsAhead = 7;
 /// Where memory of the block begins that is laid out in panels, and what its pieces are multiples of.
 inline constexpr std::uint32_t kPanelAlignment = 1024;
 
-/// The text of a shared loop that is dealt out by the slots of a product: its turns are written out, for registers.
-inline constexpr std::string_view kOwnLoop = "own";
-
 /// Operands of a product: c = ±a b, or added to c. Tiles come with an offset and with strides; c has rows without gaps. Stages are added to the offsets
 /// of a and b, and are multiples of 16 bytes.
 struct ProductOperand {

@@ -1,5 +1,8 @@
 // The text form, read: values and operations. An operation's line is gathered first, then typed as a whole by
 // ir/infer.h, then made; regions are read last, inside the operation.
+#include <algorithm>
+#include <iterator>
+
 #include "ir/block_functions.h"
 #include "ir/fixed_memory.h"
 #include "ir/infer.h"
@@ -370,8 +373,9 @@ void TextParser::opcode(OpText& op) {
     expect(')');
   }
   if (*code == OpCode::for_ && accept('(')) {
-    if (token_.text != kSharedLoop && token_.text != kRolledLoop) unexpected("'shared' or 'rolled'");
-    op.text = token_.text == kSharedLoop ? kSharedLoop : kRolledLoop;
+    const auto* known = std::find(std::begin(kLoopTexts), std::end(kLoopTexts), token_.text);
+    if (known == std::end(kLoopTexts)) unexpected("'shared', 'own' or 'rolled'");
+    op.text = *known;
     advance();
     expect(')');
   }

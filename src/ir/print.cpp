@@ -273,8 +273,7 @@ void Printer::op(const Op& o, int indent) {
   out_ += name_of(o.code);
   if (o.contract) out_ += "(contract)";
   if (o.code == OpCode::local) out_ += words_of_local(o);
-  if (o.code == OpCode::for_ && (o.text == kSharedLoop || o.text == kRolledLoop))
-    out_ += "(" + std::string(o.text) + ")";
+  if (o.code == OpCode::for_ && !o.text.empty()) out_ += "(" + std::string(o.text) + ")";
   if (is_tame(o)) out_ += "(tame)";
   if (is_rounded(o)) out_ += "(rounded)";
   if (o.code == OpCode::from_ptr && o.imm)

@@ -9,8 +9,12 @@ namespace weft::ir {
 inline constexpr std::string_view kTileMemory = "tile", kSharedTileMemory = "tile shared";
 /// The text of a loop whose turns the threads of a block share.
 inline constexpr std::string_view kSharedLoop = "shared";
+/// The text of a shared loop over elements that a thread has in registers: from 0 on by 1 to so many, and its turns are written out.
+inline constexpr std::string_view kOwnLoop = "own";
+inline constexpr std::int64_t kMostOwnTurns = 128;
 /// The text of a loop that stays one, however few turns it has: written out, it would take long to compile.
 inline constexpr std::string_view kRolledLoop = "rolled";
+inline constexpr std::string_view kLoopTexts[] = {kSharedLoop, kOwnLoop, kRolledLoop};
 inline void mark_tile_memory(Op& local, bool shared = false) { local.text = shared ? kSharedTileMemory : kTileMemory; }
 inline bool is_shared_tile_memory(const Op& op) { return op.code == OpCode::local && op.text == kSharedTileMemory; }
 inline bool is_tile_memory(const Op& op) {

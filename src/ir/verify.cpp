@@ -9,6 +9,7 @@
 #include "ir/infer.h"
 #include "ir/origin.h"
 #include "ir/text.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::ir {
@@ -207,6 +208,11 @@ void Verifier::attributes(const Op& op) {
     report(op, std::string(name_of(op.code)) + " outside a kernel");
   if (op.code == OpCode::call && op.callee == &function_) report(op, "a function calls itself");
   if (op.code != OpCode::call && op.callee) report(op, "only a call has a callee");
+  if (op.code == OpCode::for_ && op.text == kOwnLoop) {
+    const auto number = [&](std::size_t k) { return op.operand(k)->is_constant() ? op.operand(k)->as_int() : -1; };
+    if (op.operands.size() != 3 || number(0) != 0 || number(1) < 0 || number(1) > kMostOwnTurns || number(2) != 1)
+      report(op, "a loop over a thread's own elements goes from 0 on by 1 to a constant, and carries nothing");
+  }
   if (op.contract && op.code != OpCode::dot && op.code != OpCode::matmul) report(op, "only dot and matmul contract");
   bool accesses = op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic;
   if (!op.path.empty() && !accesses && op.code != OpCode::extract && op.code != OpCode::insert)

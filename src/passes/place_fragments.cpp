@@ -1,5 +1,5 @@
-// Loops that threads share are independent turns: which thread takes which is free, as long as barriers are set afterwards. So a
-// loop over the elements of such a tile takes them in the order of the product's slots.
+// Which thread takes which turn of a loop over elements is free (element_loops.h). So a loop over the elements of such a tile takes
+// them in the order of the product's slots.
 #include "passes/place_fragments.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "ir/builder.h"
 #include "ir/tile_memory.h"
 #include "ir/walk.h"
+#include "passes/element_loops.h"
 
 namespace weft::passes {
 namespace {
@@ -21,42 +22,14 @@ using ir::Op;
 using ir::OpCode;
 using ir::ProductOperand;
 using ir::Value;
+using Use = ValueUse;
+using Loop = ElementLoop;
 
 constexpr std::int64_t kMostSlots = 64, kMostOfUnits = 128;  // of a thread: registers
 
-struct Use {
-  Op* op;
-  std::size_t operand;
-};
-
-/// Numbers as the IR computes them; none is negative.
-struct Math {
-  ir::Builder& b;
-  static bool is_power(std::int64_t n) { return (n & (n - 1)) == 0; }
-  static std::int64_t log(std::int64_t n) { return __builtin_ctzll(std::uint64_t(n)); }
-  Value* add(Value* x, Value* y) const { return x->is_zero() ? y : y->is_zero() ? x : b.binary(OpCode::add, x, y); }
-  Value* times(Value* x, std::int64_t n) const {
-    if (n == 1 || x->is_zero()) return x;
-    return is_power(n) ? b.binary(OpCode::shl, x, b.i32(log(n))) : b.binary(OpCode::mul, x, b.i32(n));
-  }
-  Value* over(Value* x, std::int64_t n) const {
-    if (n == 1 || x->is_zero()) return x;
-    return is_power(n) ? b.binary(OpCode::shr, x, b.i32(log(n))) : b.binary(OpCode::div, x, b.i32(n));
-  }
-  Value* rest(Value* x, std::int64_t n) const {
-    if (n == 1) return b.i32(0);
-    return is_power(n) ? b.binary(OpCode::bit_and, x, b.i32(n - 1)) : b.binary(OpCode::rem, x, b.i32(n));
-  }
-};
-
 class Placer {
  public:
-  explicit Placer(ir::Function& kernel) : kernel_(kernel) {
-    ir::walk(*kernel.body, [&](Op& op) {
-      for (std::size_t k = 0; k < op.operands.size(); ++k)
-        if (!op.operand(k)->is_constant()) uses_[op.operand(k)].push_back({&op, k});
-    });
-  }
+  explicit Placer(ir::Function& kernel) : kernel_(kernel), elements_(kernel) {}
 
   bool run() {
     std::vector<Op*> locals;
@@ -86,44 +59,11 @@ class Placer {
   }
 
  private:
-  const std::vector<Use>& uses(const Value* value) const {
-    static const std::vector<Use> none;
-    const auto it = uses_.find(value);
-    return it == uses_.end() ? none : it->second;
-  }
+  const std::vector<Use>& uses(const Value* value) const { return elements_.uses(value); }
 
-  /// A loop over elements, and the number that names the element of a turn.
-  struct Loop {
-    Op* op = nullptr;
-    Value* number = nullptr;
-  };
-
-  /// The loop of which `index` is the element's number: thread + turn · threads, and nothing else is made of the turn.
   Loop loop_of(Value* index, std::int64_t turns) const {
-    if (index->kind != ir::ValueKind::result || index->op->code != OpCode::add) return {};
-    const std::int64_t block = kernel_.form.block;
-    for (std::size_t side = 0; side < 2; ++side) {
-      const Value *own = index->op->operand(side), *rest = index->op->operand(1 - side);
-      if (own->kind != ir::ValueKind::result || own->op->code != OpCode::block_thread) continue;
-      if (rest->kind != ir::ValueKind::result) continue;
-      const Op& step = *rest->op;
-      const bool shifts = step.code == OpCode::shl, times = step.code == OpCode::mul;
-      if ((!shifts && !times) || !step.operand(1)->is_constant()) continue;
-      const std::int64_t n = step.operand(1)->as_int();
-      if (shifts ? n > 20 || std::int64_t(1) << n != block : n != block) continue;
-      const Value* turn = step.operand(0);
-      if (turn->kind != ir::ValueKind::argument || turn->index != 0) continue;
-      Op* const loop = turn->region->parent_op;
-      if (!loop || loop->code != OpCode::for_ || loop->text != ir::kSharedLoop || loop->operands.size() != 3) continue;
-      const auto is = [&](std::size_t k, std::int64_t value) {
-        return loop->operand(k)->is_constant() && loop->operand(k)->as_int() == value;
-      };
-      if (!is(0, 0) || !is(1, turns) || !is(2, 1)) continue;
-      if (uses(turn).size() != 1 || uses(rest).size() != 1) continue;
-      if (kernel_.form.adjoint && adds(*loop)) continue;
-      return {loop, index};
-    }
-    return {};
+    const Loop loop = elements_.loop_of(index, turns);
+    return loop.op && kernel_.form.adjoint && adds(*loop.op) ? Loop{} : loop;
   }
 
   /// Whether a loop adds to gradients at places of many threads: those side by side do that to numbers side by side, or all to
@@ -134,11 +74,7 @@ class Placer {
     return found;
   }
 
-  static bool is_access(const Use& use) {
-    const Op& op = *use.op;
-    return use.operand == 0 && (op.code == OpCode::load || op.code == OpCode::store) && op.num_indices == 1 &&
-           op.path.empty() && !op.wrap;
-  }
+  static bool is_access(const Use& use) { return ElementLoops::is_access(use); }
 
   /// The fragments of the products that add to a tile, if those are the same.
   std::optional<Fragments> layout_of(const Op& local) const {
@@ -248,7 +184,7 @@ class Placer {
     ir::Region& body = *loop.op->regions[0];
     ir::Builder b(kernel_, &body, body.first);
     b.set_loc(loop.op->loc);
-    const Math math{b};
+    const IndexMath math{b};
     Value *row = nullptr, *column = nullptr;
     Value* const thread = b.op(OpCode::block_thread, {})->result();
     layout.place<Value*>(math, thread, body.args[0], row, column);
@@ -259,9 +195,9 @@ class Placer {
       // Row and column are known already.
       if (use.operand != 0 || use.op->operands.size() != 2 || !use.op->operand(1)->is_constant()) continue;
       const std::int64_t by = use.op->operand(1)->as_int();
-      const bool power = Math::is_power(layout.n);
+      const bool power = IndexMath::is_power(layout.n);
       const bool is_row = (use.op->code == OpCode::div && by == layout.n) ||
-                          (use.op->code == OpCode::shr && power && by == Math::log(layout.n));
+                          (use.op->code == OpCode::shr && power && by == IndexMath::log(layout.n));
       const bool is_column = (use.op->code == OpCode::rem && by == layout.n) ||
                              (use.op->code == OpCode::bit_and && power && by == layout.n - 1);
       if (is_row || is_column)
@@ -279,14 +215,14 @@ class Placer {
     if (f.kind == ir::ProductKind::tf32) return {7, 3};  // eight rows of 16 bytes, or four of 32: all banks
     if (f.kind == ir::ProductKind::halves) {             // eight rows of 16 bytes, which may all begin in the same bank
       const std::int64_t apart = 2 * std::max(number(at + 2), number(at + 3));
-      return {apart >= 128 && Math::is_power(apart) ? Math::log(apart) : 7, 3};
+      return {apart >= 128 && IndexMath::is_power(apart) ? IndexMath::log(apart) : 7, 3};
     }
     // Threads below each other read parts of the same columns, as many rows apart as a piece has.
     if (second || !product.operand(at + 1)->is_zero() || number(at + 3) != 1) return {};
     const std::int64_t size = std::int64_t(product.operand(at)->type->element()->size()), row = number(at + 2) * size;
     // Four steps are one part.
-    if (size != 4 || row < 32 || !Math::is_power(row) || !Math::is_power(f.rows)) return {};
-    return {Math::log(row * f.rows), std::min<std::int64_t>(Math::log(row / 16), 3)};
+    if (size != 4 || row < 32 || !IndexMath::is_power(row) || !IndexMath::is_power(f.rows)) return {};
+    return {IndexMath::log(row * f.rows), std::min<std::int64_t>(IndexMath::log(row / 16), 3)};
   }
 
   /// How second operands lie of which a product reads the transpose: threads beside each other then read rows that are four apart,
@@ -301,8 +237,8 @@ class Placer {
         element != types::f32() || std::min(s0, s1) != 1)
       return {};
     const std::int64_t row = std::max(s0, s1) * 4;
-    if (row < 64 || !Math::is_power(row)) return {};
-    return {Math::log(row * kRows), std::min<std::int64_t>(Math::log(row / 16), 3)};
+    if (row < 64 || !IndexMath::is_power(row)) return {};
+    return {IndexMath::log(row * kRows), std::min<std::int64_t>(IndexMath::log(row / 16), 3)};
   }
 
   bool swizzle_turned(Op& local) {
@@ -361,7 +297,7 @@ class Placer {
   }
 
   ir::Function& kernel_;
-  std::unordered_map<const Value*, std::vector<Use>> uses_;
+  const ElementLoops elements_;
   std::unordered_map<const Value*, std::pair<Op*, Fragments>> dealt_;  // loops, by the numbers of their elements
   struct Dealt {
     Op* loop;

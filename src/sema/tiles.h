@@ -221,17 +221,28 @@ class Tiles {
 
   // reductions (tiles_reduce.cpp)
   /// The tree of docs/design/tiles.md over the elements of a packed window; null after an error.
-  /// `plain`: the function may be called for pairs that nobody asked for.
-  ir::Value* reduced(const Window& w, const Combine& combine, bool plain = false);
-  Entity reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine, bool plain = true);
+  /// What is known of a function: it may do more than join; it may be called for pairs that nobody asked for; and what it makes
+  /// of a component hangs on that component alone.
+  enum class Joins : std::uint8_t { as_asked, any_pair, components };
+  ir::Value* reduced(const Window& w, const Combine& combine, Joins joins = Joins::as_asked);
+  Entity reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine,
+                Joins joins = Joins::any_pair);
   static constexpr std::int64_t kMostOfWarp = 1024;  // elements that a warp joins by itself
   bool reduces_by_warps(std::int64_t n, const Type* element) const;
   /// The same tree by the threads of a block; nothing after an error.
-  Window reduced_by_warps(const Window& w, const Combine& combine);
-  /// The elements i, i + stride, … of a window of one dimension, as far as the tree joins them; null after an error.
-  ir::Value* joined_by_thread(const Window& w, ir::Value* i, std::int64_t stride, const Combine& combine);
+  Window reduced_by_warps(const Window& w, const Combine& combine, Joins joins);
+  /// Warps share the components of the elements.
+  bool reduce_components(const Window& w, const Window& made, const Combine& combine);
+  /// So many elements, and how one is read.
+  struct Elements {
+    std::int64_t count;
+    std::function<ir::Value*(ir::Value*)> read;
+  };
+  Elements elements_of(const Window& w);
+  /// The elements i, i + stride, …, as far as the tree joins them; null after an error.
+  ir::Value* joined_by_thread(const Elements& all, ir::Value* i, std::int64_t stride, const Combine& combine);
   /// All of them, by the threads of a warp, of which the first then has the result.
-  ir::Value* joined_by_warp(const Window& w, ir::Value* lane, const Combine& combine);
+  ir::Value* joined_by_warp(const Elements& all, ir::Value* lane, const Combine& combine);
   /// What another thread of the warp has.
   ir::Value* from_lane(ir::Value* value, ir::Value* lane);
   /// What lies along an axis at coordinates of the others.
@@ -295,6 +306,7 @@ class Tiles {
   bool goes_by_loops(std::int64_t n) const;
   /// Code of the block's first warp. Threads without a row take part.
   void by_rows(std::int64_t n, const std::function<void(Row&)>& body);
+  ir::Value* number_of_warp();
   /// What threads with a row read, and zeros for the others: what they would read may be written meanwhile.
   std::vector<ir::Value*> in_row(std::int64_t n, std::int64_t count, const Type* type,
                                  const std::function<ir::Value*(std::int64_t)>& read);

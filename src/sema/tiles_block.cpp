@@ -231,7 +231,7 @@ ir::Value* Tiles::extreme_place(const Window& memory, bool most) {
         ir::Value* earlier = b_.binary(OpCode::bit_and, equal, b_.binary(OpCode::lt, j, i));
         return b_.select(b_.binary(OpCode::bit_or, better, earlier), j, i);
       },
-      /*plain=*/true);
+      Joins::any_pair);
 }
 
 }  // namespace weft::sema

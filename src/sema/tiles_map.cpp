@@ -258,7 +258,7 @@ Entity Tiles::form_reduce(std::string_view name, const std::vector<Argument>& ar
   const Combine combine = [&](ir::Value* a, ir::Value* b) -> ir::Value* {
     const Entity made = call_on(function, {Entity::of(a), Entity::of(b)});
     if (made.is_error()) return nullptr;
-    if (!made.is_value() || made.type() != w.type->element) {
+    if (!made.is_value() || made.type() != a->type) {
       fail(DiagCode::bad_call, at_,
            std::string(name) + "() wants a function that returns the type of the elements, " +
                w.type->element->user_name() + "; " + f_.describe(function) + " gives " + f_.describe(made));
@@ -266,7 +266,9 @@ Entity Tiles::form_reduce(std::string_view name, const std::vector<Argument>& ar
     }
     return made.value;
   };
-  return reduce(w, axis, combine, function.kind == Entity::Kind::builtin);
+  const bool builtin = function.kind == Entity::Kind::builtin;
+  const bool adds = builtin && function.symbol->text == "add" && can_add(w.type->element);
+  return reduce(w, axis, combine, adds ? Joins::components : builtin ? Joins::any_pair : Joins::as_asked);
 }
 
 Entity Tiles::form_dot(const std::vector<Argument>& args) {

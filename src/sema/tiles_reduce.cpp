@@ -51,13 +51,20 @@ ir::Value* Tiles::from_lane(ir::Value* value, ir::Value* lane) {
   return b_.construct(type, parts);
 }
 
-ir::Value* Tiles::joined_by_thread(const Window& w, ir::Value* i, std::int64_t stride, const Combine& combine) {
-  const std::int64_t n = w.type->count;
+Tiles::Elements Tiles::elements_of(const Window& w) {
+  return {w.type->count, [this, w](ir::Value* i) {
+            ir::Value* at[] = {i};
+            return get(w, at);
+          }};
+}
+
+ir::Value* Tiles::joined_by_thread(const Elements& all, ir::Value* i, std::int64_t stride, const Combine& combine) {
+  const std::int64_t n = all.count;
   std::vector<ir::Value*> own;
   for (std::int64_t k = 0; k * stride < n; ++k) {
-    ir::Value* at[] = {plus(i, i32(k * stride))};
-    if ((k + 1) * stride > n) at[0] = b_.binary(OpCode::min, at[0], i32(n - 1));  // some threads have none there
-    own.push_back(get(w, at));
+    ir::Value* at = plus(i, i32(k * stride));
+    if ((k + 1) * stride > n) at = b_.binary(OpCode::min, at, i32(n - 1));  // some threads have none there
+    own.push_back(all.read(at));
   }
   for (std::int64_t step = power_above(n) / 2 / stride; step > 0; step /= 2) {
     for (std::int64_t k = 0; k < step && std::size_t(k + step) < own.size(); ++k) {
@@ -72,9 +79,9 @@ ir::Value* Tiles::joined_by_thread(const Window& w, ir::Value* i, std::int64_t s
   return own[0];
 }
 
-ir::Value* Tiles::joined_by_warp(const Window& w, ir::Value* lane, const Combine& combine) {
-  ir::Value* sum = joined_by_thread(w, lane, kWarp, combine);
-  std::int64_t n = std::min(w.type->count, kWarp);
+ir::Value* Tiles::joined_by_warp(const Elements& all, ir::Value* lane, const Combine& combine) {
+  ir::Value* sum = joined_by_thread(all, lane, kWarp, combine);
+  std::int64_t n = std::min(all.count, kWarp);
   for (std::int64_t half = power_above(n) / 2; sum && half > 0; half /= 2) {
     ir::Value* from = b_.cast(b_.binary(OpCode::bit_and, plus(lane, i32(half)), i32(kWarp - 1)), types::u32());
     ir::Value* both = combine(sum, from_lane(sum, from));
@@ -86,13 +93,57 @@ ir::Value* Tiles::joined_by_warp(const Window& w, ir::Value* lane, const Combine
   return sum;
 }
 
-Tiles::Window Tiles::reduced_by_warps(const Window& given, const Combine& combine) {
+bool Tiles::reduce_components(const Window& w, const Window& made, const Combine& combine) {
+  const Type* type = w.type->element;
+  const std::int64_t count = std::int64_t(type->component_count()), warps = threads_ / kWarp;
+  const bool matrix = type->is_mat();
+  const ir::PathStep step{ir::PathStep::index, true, false, 0}, path[] = {step, step};
+  const std::span<const ir::PathStep> way(path, matrix ? 2u : 1u);
+  const auto component = [&](ir::Value* number) -> std::array<ir::Value*, 2> {
+    if (!matrix) return {number, nullptr};
+    const std::int64_t columns = std::int64_t(type->cols());
+    return {b_.binary(OpCode::div, number, i32(columns)), b_.binary(OpCode::rem, number, i32(columns))};
+  };
+  meet();
+  ir::Value* const lane = b_.binary(OpCode::bit_and, thread(), i32(kWarp - 1));
+  ir::Value* const warp = number_of_warp();
+  // All of them first: what one has to wait for, the others fill.
+  std::vector<std::pair<ir::Value*, ir::Value*>> sums;
+  for (std::int64_t first = 0; first < count; first += warps) {
+    ir::Value* const number = plus(warp, i32(first));
+    const bool all = first + warps <= count;  // else some take the last one once more, for nobody
+    const auto at = component(all ? number : b_.binary(OpCode::min, number, i32(count - 1)));
+    const Elements parts{w.type->count, [&](ir::Value* i) {
+                           ir::Value* indices[] = {index(w, std::array{i})};
+                           return b_.load(w.data, indices, 0, way, std::span(at.data(), way.size()));
+                         }};
+    ir::Value* const sum = joined_by_warp(parts, lane, combine);
+    if (!sum) return false;
+    sums.emplace_back(number, sum);
+  }
+  guarded(b_.binary(OpCode::eq, lane, i32(0)), [&] {
+    for (const auto& [number, sum] : sums) {
+      const auto put_it = [&, number = number, sum = sum] {
+        const auto at = component(number);
+        ir::Value* indices[] = {index(made, std::array{i32(0)})};
+        b_.store(made.data, indices, 0, way, std::span(at.data(), way.size()), sum);
+      };
+      if (&sum != &sums.back().second || count % warps == 0)
+        put_it();
+      else
+        guarded(b_.binary(OpCode::lt, number, i32(count)), put_it);
+    }
+  });
+  return true;
+}
+
+Tiles::Window Tiles::reduced_by_warps(const Window& given, const Combine& combine, Joins joins) {
   Window w = flat(packed(given));
   if (w.type->count > kMostOfWarp) {
     const Window fewer = make(w.type->element, {kMostOfWarp});
     bool failed = false;
     loop(kMostOfWarp, [&](ir::Value* i) {
-      ir::Value* sum = joined_by_thread(w, i, kMostOfWarp, combine);
+      ir::Value* sum = joined_by_thread(elements_of(w), i, kMostOfWarp, combine);
       ir::Value* at[] = {i};
       if (sum)
         put(fewer, at, sum);
@@ -103,9 +154,11 @@ Tiles::Window Tiles::reduced_by_warps(const Window& given, const Combine& combin
     w = fewer;
   }
   const Window made = make(w.type->element, {1});
+  if (joins == Joins::components && threads_ > kWarp && w.type->element->is_composite())
+    return reduce_components(w, made, combine) ? made : Window{};
   bool failed = false;
   by_rows(kWarp, [&](Row& row) {
-    ir::Value* sum = joined_by_warp(w, row.thread, combine);
+    ir::Value* sum = joined_by_warp(elements_of(w), row.thread, combine);
     failed = !sum;
     ir::Value* first[] = {i32(0)};
     if (sum) guarded(b_.binary(OpCode::eq, row.thread, i32(0)), [&] { put(made, first, sum); });
@@ -113,10 +166,10 @@ Tiles::Window Tiles::reduced_by_warps(const Window& given, const Combine& combin
   return failed ? Window{} : made;
 }
 
-ir::Value* Tiles::reduced(const Window& given, const Combine& combine, bool plain) {
+ir::Value* Tiles::reduced(const Window& given, const Combine& combine, Joins joins) {
   ir::Value* first[] = {i32(0)};
-  if (plain && reduces_by_warps(given.type->count, given.type->element)) {
-    const Window made = reduced_by_warps(given, combine);
+  if (joins != Joins::as_asked && reduces_by_warps(given.type->count, given.type->element)) {
+    const Window made = reduced_by_warps(given, combine, joins);
     return made ? get(made, first) : nullptr;
   }
   Window w = flat(packed(given));
@@ -154,10 +207,10 @@ Tiles::Window Tiles::slice_along(const Window& w, std::size_t along, Coords at) 
   return view(w, {w.type->shape[along]}, {w.type->strides[along]}, offset);
 }
 
-Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine, bool plain) {
+Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine, Joins joins) {
   if (!axis) {
-    if (plain && reduces_by_warps(w.type->count, w.type->element)) {
-      const Window made = reduced_by_warps(w, combine);
+    if (joins != Joins::as_asked && reduces_by_warps(w.type->count, w.type->element)) {
+      const Window made = reduced_by_warps(w, combine, joins);
       return made ? fresh(made) : Entity::failed();
     }
     ir::Value* sum = reduced(w, combine);
@@ -175,14 +228,14 @@ Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Co
   const std::int64_t length = w.type->shape[along], slices = made.type->count, warps = threads_ / kWarp;
   bool failed = false;
   // Fewer slices than threads, and long ones: each is a warp's.
-  if (plain && length >= kWarp && length <= kMostOfWarp && slices < threads_ &&
+  if (joins != Joins::as_asked && length >= kWarp && length <= kMostOfWarp && slices < threads_ &&
       reduces_by_warps(length, w.type->element)) {
     meet();
     ir::Value* const lane = b_.binary(OpCode::bit_and, thread(), i32(kWarp - 1));
     ir::Value* const warp = b_.binary(OpCode::shr, thread(), i32(5));
     const auto one_slice = [&](ir::Value* number) {
       const std::vector<ir::Value*> at = coordinates(shape, number);
-      ir::Value* sum = joined_by_warp(slice_along(w, along, at), lane, combine);
+      ir::Value* sum = joined_by_warp(elements_of(slice_along(w, along, at)), lane, combine);
       failed = failed || !sum;
       if (sum) guarded(b_.binary(OpCode::eq, lane, i32(0)), [&] { put(made, at, sum); });
     };

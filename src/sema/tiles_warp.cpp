@@ -39,13 +39,15 @@ void Tiles::by_rows(std::int64_t n, const std::function<void(Row&)>& body) {
     body(row);
   };
   if (threads_ <= kWarp) return work();
-  ir::Value* warp = b_.binary(OpCode::shr, own, i32(5));
-  if (threads_ % kWarp ==
-      0) {  // a number that one thread has told to all is one that ptxas knows to be the same in all
-    ir::Value* operands[] = {u32(0xffffffff), warp, u32(0)};
-    warp = b_.op(OpCode::shuffle, operands)->result();
-  }
-  guarded(b_.binary(OpCode::eq, warp, i32(0)), work);
+  guarded(b_.binary(OpCode::eq, number_of_warp(), i32(0)), work);
+}
+
+ir::Value* Tiles::number_of_warp() {
+  ir::Value* const warp = b_.binary(OpCode::shr, thread(), i32(5));
+  if (threads_ % kWarp != 0) return warp;
+  // What one thread has told to all is a number that ptxas knows to be the same in all.
+  ir::Value* operands[] = {b_.constant(types::u32(), 0xffffffff), warp, b_.constant(types::u32(), 0)};
+  return b_.op(OpCode::shuffle, operands)->result();
 }
 
 std::vector<ir::Value*> Tiles::in_row(std::int64_t n, std::int64_t count, const Type* type,

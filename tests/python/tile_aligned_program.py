@@ -14,7 +14,7 @@ def copies(dtype):
     @wp.kernel(module="unique", enable_backward=False)
     def move(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=float)):
         i, j = wp.tid()
-        t = wp.tile_load(a, shape=(16, 16), offset=(i * 16 - 8, j * 16 - 16))
+        t = wp.tile_load(a, shape=(16, 16), offset=(i * 16 - 8, j * 16 - 16), storage="shared")  # else it is registers
         wp.tile_store(b, wp.tile_astype(t, dtype=float) * 2.0, offset=(i * 16, j * 16))
 
     return move

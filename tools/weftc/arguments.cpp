@@ -50,6 +50,7 @@ std::string help_text() {
   --taped             the form for tapes: the kernel writes down what its adjoint can't compute again, and the
                       adjoint reads it
   --strided           innermost elements of array arguments may lie apart
+  --aligned           GPUs: array arguments and their rows begin at multiples of 16 bytes
   --type name=T       type of a generic parameter: float32, vec3, array(dtype=float)…
   -O0 … -O3           LLVM's effort
   --debug             bounds, division and assert checks
@@ -121,6 +122,8 @@ Arguments parse_arguments(int argc, char** argv) {
       args.no_overlap = false;
     else if (name == "--strided")
       args.strided = true;
+    else if (name == "--aligned")
+      args.aligned = true;
     else if (name == "--tangent")
       args.options.tangent = 1;
     else if (name == "--adjoint")

@@ -28,6 +28,7 @@ struct Arguments {
   bool locations = false;
   bool no_overlap = true;
   bool strided = false;
+  bool aligned = false;
   bool taped = false;
   bool adjoint = false;
   int rank = 1;

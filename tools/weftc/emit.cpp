@@ -117,6 +117,7 @@ std::vector<std::unique_ptr<ir::Module>> modules_from_source(const Arguments& ar
     request.form.rank = std::uint8_t(args.rank);
     request.form.no_overlap = args.no_overlap;
     request.form.strided = args.strided;
+    request.form.aligned = args.aligned;
     request.form.adjoint = args.adjoint;
     request.form.taped = args.taped;
     if (!args.types.empty() || args.options.tangent) {

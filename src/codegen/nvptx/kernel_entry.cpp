@@ -110,7 +110,7 @@ class GpuFrame {
     ir::walk(*kernel_.body, [&](const ir::Op& op) { gpu_.copies |= ir::calls_block_function(op, ir::kBlockCopy); });
     gpu_.copies = gpu_.copies && unit_.target.sm >= 80;
     ir::walk(*kernel_.body, [&](const ir::Op& op) { gpu_.panels |= ir::multiplies_panels(op); });
-    make_room(gpu_.memory->bytes());
+    if (gpu_.memory->bytes()) make_room(gpu_.memory->bytes());
     auto special = [&](llvm::Intrinsic::ID id) { return b_.CreateZExt(b_.CreateIntrinsic(id, {}, {}), unit_.i64); };
     llvm::Value* size = b_.getInt64(kernel_.form.block);
     llvm::Value* own = special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
@@ -142,7 +142,7 @@ class GpuFrame {
     b_.CreateCondBr(b_.CreateICmpULT(next, groups), again, exit);
     b_.SetInsertPoint(again);
     if (gpu_.copies) b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
-    b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});  // the memory is that of the next group now
+    if (shares_memory()) b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});  // which is the next group's now
     group->addIncoming(next, again);
     b_.CreateBr(head);
     b_.SetInsertPoint(exit);
@@ -152,6 +152,14 @@ class GpuFrame {
       if (const std::int64_t blocks = blocks_for_products(); blocks > 1) annotate("minctasm", std::uint64_t(blocks));
     }
     return 1;
+  }
+
+  /// Whether threads of a block have memory together, of tiles or of native functions.
+  bool shares_memory() const {
+    bool found = gpu_.memory->bytes() != 0;
+    ir::walk(*kernel_.body,
+             [&](const ir::Op& op) { found = found || op.code == ir::OpCode::call || op.code == ir::OpCode::barrier; });
+    return found;
   }
 
   /// How many blocks a multiprocessor is to hold where loops of products wait for memory; 0: as many as it happens.
