@@ -231,6 +231,12 @@ class Tiles {
   bool reduces_by_warps(std::int64_t n, const Type* element) const;
   /// The same tree by the threads of a block; nothing after an error.
   Window reduced_by_warps(const Window& w, const Combine& combine, Joins joins);
+  /// The way to a component of an element, by its number.
+  struct Component {
+    std::vector<ir::PathStep> path;
+    std::vector<ir::Value*> at;
+  };
+  Component component_of(const Type* type, ir::Value* number);
   /// Warps share the components of the elements.
   bool reduce_components(const Window& w, const Window& made, const Combine& combine);
   /// So many elements, and how one is read.

@@ -93,48 +93,58 @@ ir::Value* Tiles::joined_by_warp(const Elements& all, ir::Value* lane, const Com
   return sum;
 }
 
+Tiles::Component Tiles::component_of(const Type* type, ir::Value* number) {
+  const ir::PathStep step{ir::PathStep::index, true, false, 0};
+  if (!type->is_mat()) return {{step}, {number}};
+  ir::Value* const columns = i32(std::int64_t(type->cols()));
+  return {{step, step}, {b_.binary(OpCode::div, number, columns), b_.binary(OpCode::rem, number, columns)}};
+}
+
 bool Tiles::reduce_components(const Window& w, const Window& made, const Combine& combine) {
   const Type* type = w.type->element;
-  const std::int64_t count = std::int64_t(type->component_count()), warps = threads_ / kWarp;
-  const bool matrix = type->is_mat();
-  const ir::PathStep step{ir::PathStep::index, true, false, 0}, path[] = {step, step};
-  const std::span<const ir::PathStep> way(path, matrix ? 2u : 1u);
-  const auto component = [&](ir::Value* number) -> std::array<ir::Value*, 2> {
-    if (!matrix) return {number, nullptr};
-    const std::int64_t columns = std::int64_t(type->cols());
-    return {b_.binary(OpCode::div, number, i32(columns)), b_.binary(OpCode::rem, number, i32(columns))};
-  };
+  const std::int64_t count = std::int64_t(type->component_count()), all_warps = threads_ / kWarp;
+  // No more warps than it takes for as many rounds: the others would work for nobody.
+  const std::int64_t rounds = (count + all_warps - 1) / all_warps, warps = (count + rounds - 1) / rounds;
   meet();
   ir::Value* const lane = b_.binary(OpCode::bit_and, thread(), i32(kWarp - 1));
   ir::Value* const warp = number_of_warp();
-  // All of them first: what one has to wait for, the others fill.
   std::vector<std::pair<ir::Value*, ir::Value*>> sums;
-  for (std::int64_t first = 0; first < count; first += warps) {
+  const auto add_up = [&](std::int64_t first) {
     ir::Value* const number = plus(warp, i32(first));
     const bool all = first + warps <= count;  // else some take the last one once more, for nobody
-    const auto at = component(all ? number : b_.binary(OpCode::min, number, i32(count - 1)));
+    const Component part = component_of(type, all ? number : b_.binary(OpCode::min, number, i32(count - 1)));
     const Elements parts{w.type->count, [&](ir::Value* i) {
                            ir::Value* indices[] = {index(w, std::array{i})};
-                           return b_.load(w.data, indices, 0, way, std::span(at.data(), way.size()));
+                           return b_.load(w.data, indices, 0, part.path, part.at);
                          }};
-    ir::Value* const sum = joined_by_warp(parts, lane, combine);
-    if (!sum) return false;
-    sums.emplace_back(number, sum);
-  }
-  guarded(b_.binary(OpCode::eq, lane, i32(0)), [&] {
-    for (const auto& [number, sum] : sums) {
-      const auto put_it = [&, number = number, sum = sum] {
-        const auto at = component(number);
-        ir::Value* indices[] = {index(made, std::array{i32(0)})};
-        b_.store(made.data, indices, 0, way, std::span(at.data(), way.size()), sum);
-      };
-      if (&sum != &sums.back().second || count % warps == 0)
-        put_it();
-      else
-        guarded(b_.binary(OpCode::lt, number, i32(count)), put_it);
-    }
-  });
-  return true;
+    sums.emplace_back(number, joined_by_warp(parts, lane, combine));
+    return sums.back().second != nullptr;
+  };
+  const auto put_down = [&](ir::Value* number, ir::Value* sum) {
+    const Component part = component_of(type, number);
+    ir::Value* indices[] = {index(made, std::array{i32(0)})};
+    b_.store(made.data, indices, 0, part.path, part.at, sum);
+  };
+  bool failed = false;
+  const auto work = [&] {
+    // All of them first: while one waits, the others go on.
+    for (std::int64_t first = 0; first < count && !failed; first += warps) failed = !add_up(first);
+    if (failed) return;
+    guarded(b_.binary(OpCode::eq, lane, i32(0)), [&] {
+      for (std::size_t k = 0; k < sums.size(); ++k) {
+        const auto [number, sum] = sums[k];
+        if (k + 1 < sums.size() || count % warps == 0)
+          put_down(number, sum);
+        else
+          guarded(b_.binary(OpCode::lt, number, i32(count)), [&] { put_down(sums.back().first, sums.back().second); });
+      }
+    });
+  };
+  if (warps < all_warps)
+    guarded(b_.binary(OpCode::lt, warp, i32(warps)), work);
+  else
+    work();
+  return !failed;
 }
 
 Tiles::Window Tiles::reduced_by_warps(const Window& given, const Combine& combine, Joins joins) {
