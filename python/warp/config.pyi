@@ -73,4 +73,5 @@ verbose_warnings: _b.bool
 verify_autograd_array_access: _b.bool
 verify_cuda: _b.bool
 verify_fp: _b.bool
+verify_tiles: _b.bool
 version: _b.str

@@ -44,8 +44,10 @@ bool BlockThreads::together(const Op& op) const {
 }
 
 bool BlockThreads::is_own(const Op& access) const {
-  return kernel_.form.rows && access.num_indices == 1 && thread_part(access.indices()[0]) == 1;
+  return access.num_indices == 1 && is_own_number(access.indices()[0]);
 }
+
+bool BlockThreads::is_own_number(const Value* index) const { return kernel_.form.rows && thread_part(index) == 1; }
 
 std::optional<int> BlockThreads::thread_part(const Value* v, int depth) const {
   const std::int64_t block = kernel_.form.block;

@@ -24,6 +24,7 @@ class BlockThreads {
   /// Whether a load, store or atomic goes to an element that is the thread's own: its number is the thread's plus a multiple of
   /// the block's size.
   bool is_own(const ir::Op& access) const;
+  bool is_own_number(const ir::Value* index) const;
 
  private:
   /// Numbers modulo the block's size: so many times the thread's number, if the rest is a multiple.

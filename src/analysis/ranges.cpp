@@ -58,7 +58,8 @@ Range type_range(ScalarKind kind) {
   return {0, (Wide(1) << bits) - 1};
 }
 
-Ranges::Ranges(const ir::Function& function) {
+Ranges::Ranges(const ir::Function& function)
+    : block_(function.form.block), row_dim_(function.form.rows && block_ > 0 ? function.form.rank - 1 : -1) {
   slots_.resize(function.value_count);
   walk(*function.body);
 }
@@ -283,8 +284,13 @@ Range Ranges::evaluate(const ir::Op& op) const {
   for (const ir::Value* value : op.operands) int_args &= has_range(value->type);
   switch (op.code) {
     // The launcher refuses extents over 2^31−1 in a dimension that the kernel reads.
-    case OpCode::tid: return {0, (Wide(1) << 31) - 2};
+    case OpCode::tid:
+      if (op.imm == row_dim_) return {0, block_ - 1};
+      return {0, (Wide(1) << 31) - 2};
     case OpCode::thread: return {0, full.hi};
+    case OpCode::block_thread:
+      if (block_ > 0) return {0, block_ - 1};
+      break;
     case OpCode::select: return unite(arg(1), arg(2));
     default: break;  // safe: below
   }
@@ -299,6 +305,12 @@ Range Ranges::evaluate(const ir::Op& op) const {
         if (v > kFactorLimit || v < -kFactorLimit) return full;
       auto [lo, hi] = std::minmax({a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi});
       return in_type({lo, hi});
+    }
+    case OpCode::shl: {
+      if (!op.operand(1)->is_constant()) return full;
+      const std::uint64_t count = op.operand(1)->bits & (scalar_bits(op.result()->type->scalar_kind()) - 1);
+      if (arg(0).lo < 0 || arg(0).hi > kFactorLimit || count > 31) return full;
+      return in_type({arg(0).lo << count, arg(0).hi << count});
     }
     case OpCode::min: return {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)};
     case OpCode::max: return {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)};

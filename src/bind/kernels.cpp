@@ -42,6 +42,7 @@ driver::CompileOptions options_from(nb::dict d) {
   };
   flag("debug", o.debug);
   flag("verify_fp", o.verify_fp);
+  flag("verify_tiles", o.verify_tiles);
   flag("fuse_fp", o.fuse_fp);
   flag("deterministic", o.deterministic);
   flag("fast_math", o.fast_math);

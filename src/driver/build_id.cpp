@@ -66,7 +66,7 @@ const std::string& build_id() {
 
 void CompileOptions::hash_into(Hasher& hasher) const {
   hasher.value(debug).value(verify_fp).value(fuse_fp).value(fast_math).value(opt_level).value(lanes).value(max_unroll);
-  hasher.value(deterministic);
+  hasher.value(deterministic).value(verify_tiles);
   hasher.value(tangent).value(seeds).value(gpu.block).value(gpu.rows);
 }
 

@@ -21,6 +21,7 @@
 #include "driver/pipeline.h"
 #include "driver/ready_kernels.h"
 #include "driver/sum_slots.h"
+#include "driver/verify_tiles.h"
 #include "ir/text.h"
 #include "ir/tile_memory.h"
 
@@ -228,6 +229,7 @@ class BinaryStore::Search {
         disk_->put_content_key(*source_key_, kNeedsBlock);
       throw NeedsBlock{};
     }
+    if (request_.options.verify_tiles && !verify_tiles(request_, *module, sink_)) return nullptr;
     if (request_.source_complete && !request_.source_complete()) source_key_.reset();
     key_ = content_key(*module, request_, target_);
     if (request_.known && key_ != request_.known->content) return nullptr;  // it would be another kernel

@@ -14,10 +14,12 @@
 #include "math/inline_math.h"
 #include "passes/block_barriers.h"
 #include "passes/bounds_check.h"
+#include "passes/check_together.h"
 #include "passes/compared_values.h"
 #include "passes/contract.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
+#include "passes/find_parting.h"
 #include "passes/fold.h"
 #include "passes/group_products.h"
 #include "passes/hoist_locals.h"
@@ -158,6 +160,12 @@ const std::vector<Stage>& stages() {
       on_each("plain-places", [](ir::Function& f) { passes::plain_places(f); }),
       on_each("round-tiles", [](ir::Function& f) { passes::round_tiles(f); }),
       with_effects("cse", passes::cse),
+      // Debug mode: threads of a block compare what nobody can tell they have alike.
+      {"check-together",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.debug || !module.functions.back()->form.block) return;
+         for (auto& function : module.functions) passes::check_together(*function);
+       }},
       // Memory shows itself once calls that ask for no gradients have arrays alone.
       {"own-elements",
        [](ir::Module& module, const CompileOptions& options) {
@@ -237,17 +245,15 @@ const std::vector<Stage>& stages() {
        }},
 
       // Last of all: nothing moves any more.
-      in_blocks("block-barriers",
-                [](ir::Function& f) {
-                  if (const passes::Parting parting = passes::find_parting(f); parting.meeting)
-                    throw codegen::Error(
-                        "threads of a block work on tiles together, but here some of them don't come by: at " +
-                            to_string(parting.branch->loc) +
-                            " they go different ways by their number; move it out of there, or use "
-                            "wp.tile_scatter_masked, wp.where or wp.tile_from_thread",
-                        parting.meeting->loc);
-                  passes::block_barriers(f);
-                }),
+      {"block-barriers",
+       [](ir::Module& module, const CompileOptions& options) {
+         if (!options.gpu.target && !module.functions.back()->form.block) return;
+         for (auto& function : module.functions) {
+           const auto parting = options.debug ? std::nullopt : passes::find_parting(*function);
+           if (parting) throw codegen::Error(parting->text, parting->loc);
+           passes::block_barriers(*function);
+         }
+       }},
   };
   return list;
 }
@@ -298,7 +304,8 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
   for (const Stage& stage : stages()) {
     if (stage.name == "bounds-check") continue;
     if (stage.name == "target") continue;        // derivatives are of the kernel, for whatever target
-    if (stage.name == "own-elements") continue;  // which are those of the derivative
+    if (stage.name == "check-together") continue;
+    if (stage.name == "own-elements" || stage.name == "own-tiles") continue;  // which are those of the derivative
     if (stage.name == "contract") break;
     if (stage.name == "inline") {
       passes::inline_calls(module, limits);

@@ -333,8 +333,8 @@ Error infer_effect(const Op& op, Types& results) {
     case OpCode::objects: results = {types::u64()}; return need_operands(op, 0);
     case OpCode::breakpoint:
     case OpCode::barrier:
-    case OpCode::meet:
     case OpCode::fence: return need_operands(op, 0);
+    case OpCode::meet: return {};  // anything that all threads have alike
     case OpCode::warp:
     case OpCode::lane: results = {types::u32()}; return need_operands(op, 0);
     case OpCode::vote:

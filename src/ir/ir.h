@@ -58,8 +58,8 @@ inline constexpr int kMaxTypeDepth = 32;                                 // stru
 inline constexpr int kMaxRegionDepth = 256;                              // regions inside each other
 
 /// What a failed `check` reports.
-enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite, object };
-inline constexpr int kCheckKinds = 4;
+enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite, object, together };
+inline constexpr int kCheckKinds = 5;
 std::string_view name_of(CheckKind kind);
 
 struct Op;

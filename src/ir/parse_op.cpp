@@ -311,11 +311,16 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:
-    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::meet:
+      if (token_.kind != TokenKind::string) return;
+      op.text = string_literal();
+      expect(',');
+      value_list(op.operands);
+      return;
     case OpCode::barrier:
       if (token_.kind == TokenKind::number) op.probe.imm = integer("turns", kMostTurnsAhead);
       return;

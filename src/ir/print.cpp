@@ -472,11 +472,14 @@ void Printer::effect(const Op& op) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::breakpoint:
-    case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::running: return;
+    case OpCode::meet:
+      if (!op.operands.empty()) out_ += " " + quoted(op.text);
+      for (const Value* operand : op.operands) out_ += ", " + value(operand);
+      return;
     case OpCode::barrier:
       if (op.imm) out_ += " " + std::to_string(op.imm);
       return;

@@ -2,8 +2,10 @@
 // accesses at places that belong to the thread itself never meet those of another one.
 #include "passes/block_barriers.h"
 
+#include <bitset>
 #include <vector>
 
+#include "analysis/block_arrays.h"
 #include "analysis/block_memory.h"
 #include "analysis/block_threads.h"
 #include "ir/block_functions.h"
@@ -91,20 +93,37 @@ using State = std::vector<Pending>;
 
 enum class Act : std::uint8_t { read, write, add };
 
+/// Pieces of the block's memory, and behind them arrays of the launch.
+using Pieces = std::bitset<BlockMemory::kMost + analysis::BaseMask::kMost>;
+
+Pieces of_memory(const BlockMemory::Set& set) {
+  Pieces pieces;
+  for (std::size_t k = set._Find_first(); k < set.size(); k = set._Find_next(k)) pieces.set(k);
+  return pieces;
+}
+
+Pieces of_arrays(const analysis::BaseMask& mask) {
+  Pieces pieces;
+  mask.each([&](std::size_t k) { pieces.set(BlockMemory::kMost + k); });
+  return pieces;
+}
+
 class Barriers {
  public:
-  explicit Barriers(ir::Function& kernel) : kernel_(kernel), memory_(kernel), threads_(kernel) {}
+  explicit Barriers(ir::Function& kernel)
+      : kernel_(kernel), memory_(kernel), threads_(kernel), arrays_(kernel, threads_) {}
 
   bool run() {
-    if (memory_.empty()) return false;
-    State state(BlockMemory::kMost);
+    if (memory_.empty() && arrays_.empty()) return false;
+    State state(arrays_.empty() ? BlockMemory::kMost : Pieces().size());
     walk(*kernel_.body, state, true);
     return changed_;
   }
 
  private:
   struct Access {
-    BlockMemory::Set pieces;
+    Pieces pieces;
+    Pieces exact;  // of these: where the place is told; elsewhere it may be any
     Act act;
     Where where;
   };
@@ -122,11 +141,12 @@ class Barriers {
   void accesses_of(const Op& op, std::vector<Access>& out) const {
     if (ir::is_block_memory(op)) {
       if (op.imm & ir::kRaw) return;
-      BlockMemory::Set piece;
+      Pieces piece;
       piece.set(std::min(memory_.number_of(op), BlockMemory::kMost - 1));
-      out.push_back({piece, Act::write, {Where::own}});
+      out.push_back({piece, piece, Act::write, {Where::own}});
       return;
     }
+    arrays_of(op, out);
     switch (op.code) {
       case OpCode::load: return add(op.operand(0), Act::read, where(op), out);
       case OpCode::store: return add(op.operand(0), Act::write, where(op), out);
@@ -150,8 +170,24 @@ class Barriers {
   }
 
   void add(const Value* array, Act act, Where where, std::vector<Access>& out) const {
-    const BlockMemory::Set pieces = memory_.of(array);
-    if (pieces.any()) out.push_back({pieces, act, where});
+    const Pieces pieces = of_memory(memory_.of(array));
+    if (pieces.any()) out.push_back({pieces, pieces, act, where});
+  }
+
+  void arrays_of(const Op& op, std::vector<Access>& out) const {
+    if (arrays_.empty()) return;
+    const analysis::BlockArrays::Touched touched = arrays_.touched(op);
+    if (!touched.read && !touched.written) return;
+    Where where{Where::anywhere};
+    if (op.code == OpCode::load || op.code == OpCode::store || op.code == OpCode::atomic) {
+      const analysis::BlockArrays::Place place = arrays_.place(op);
+      if (place.own && place.from) where = {Where::by_value, place.from};
+      if (place.own && !place.from) where = {Where::own};
+    }
+    const Pieces exact = of_arrays(touched.exact);
+    const bool adds = op.code == OpCode::atomic && op.atomic == ir::AtomicKind::add;
+    if (touched.read && !adds) out.push_back({of_arrays(touched.read), exact, Act::read, where});
+    if (touched.written) out.push_back({of_arrays(touched.written), exact, adds ? Act::add : Act::write, where});
   }
 
   static bool meets(const Pending& before, Act act, const Where& where) {
@@ -164,20 +200,25 @@ class Barriers {
   }
 
   bool conflicts(const State& state, const Access& access) const {
-    const BlockMemory::Set all = memory_.together(access.pieces);
-    for (std::size_t k = 0; k < state.size(); ++k) {
-      if (!all.test(k)) continue;
+    Pieces all = access.pieces;
+    BlockMemory::Set memory;
+    for (std::size_t k = all._Find_first(); k < BlockMemory::kMost; k = all._Find_next(k)) memory.set(k);
+    if (memory.any()) all |= of_memory(memory_.together(memory));
+    for (std::size_t k = all._Find_first(); k < state.size(); k = all._Find_next(k))
       // What lies in the same place under another name has elements of its own.
-      if (meets(state[k], access.act, access.pieces.test(k) ? access.where : Where{Where::anywhere})) return true;
-    }
+      if (meets(state[k], access.act, where_of(access, k))) return true;
     return false;
   }
 
+  static Where where_of(const Access& access, std::size_t piece) {
+    return access.exact.test(piece) ? access.where : Where{Where::anywhere};
+  }
+
   static void note(State& state, const Access& access) {
-    for (std::size_t k = 0; k < state.size(); ++k) {
-      if (!access.pieces.test(k)) continue;
+    for (std::size_t k = access.pieces._Find_first(); k < state.size(); k = access.pieces._Find_next(k)) {
       Pending& p = state[k];
-      (access.act == Act::read ? p.reads : access.act == Act::write ? p.writes : p.adds).join(access.where);
+      (access.act == Act::read ? p.reads : access.act == Act::write ? p.writes : p.adds)
+          .join(where_of(access, k));
     }
   }
 
@@ -286,39 +327,12 @@ class Barriers {
   ir::Function& kernel_;
   const BlockMemory memory_;
   const analysis::BlockThreads threads_;
+  const analysis::BlockArrays arrays_;
   std::size_t met_ = 0;  // barriers so far, those of walks that set none included
   bool changed_ = false;
 };
 
 }  // namespace
-
-Parting find_parting(const ir::Function& kernel) {
-  if (kernel.form.block <= 1) return {};
-  const analysis::BlockThreads threads(kernel);
-  const analysis::Uniformity& shapes = threads.shapes();
-  Parting found;
-  ir::walk(*kernel.body, [&](const Op& op) {
-    if (op.code != OpCode::meet || found.meeting) return;
-    for (const Region* at = op.parent; at->parent_op; at = at->parent_op->parent) {
-      const Op& around = *at->parent_op;
-      bool parts = false;
-      if (around.code == OpCode::if_) {
-        parts = tells_threads_apart(around.operand(0), kernel.form, shapes);
-      } else if (around.code == OpCode::for_) {
-        // From the thread's number on in steps of the block: as many turns for all, if the end fits.
-        const Value* step = around.operand(2);
-        const bool strided = step->is_constant() && step->as_int() % kernel.form.block == 0;
-        parts = tells_threads_apart(around.operand(1), kernel.form, shapes) ||
-                (!strided && tells_threads_apart(around.operand(0), kernel.form, shapes));
-      }
-      if (parts) {
-        found = {&op, &around};
-        return;
-      }
-    }
-  });
-  return found;
-}
 
 bool block_barriers(ir::Function& kernel) { return kernel.form.block > 1 && Barriers(kernel).run(); }
 

@@ -7,14 +7,6 @@
 
 namespace weft::passes {
 
-/// Where threads would have to work on a tile together though some of them don't come by: on one side of a branch, or in a loop,
-/// that they take by their number.
-struct Parting {
-  const ir::Op* meeting = nullptr;  // null: there is no such place
-  const ir::Op* branch = nullptr;
-};
-Parting find_parting(const ir::Function& kernel);
-
 /// Returns whether anything was added. For the end of the pipeline, when everything that touches shared memory is in the kernel.
 bool block_barriers(ir::Function& kernel);
 

@@ -72,6 +72,7 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
     case CheckSiteKind::not_finite: return element_text(site.text, index, extent) + " is not finite";
     case CheckSiteKind::object:
       return std::to_string(std::uint64_t(index)) + " is not the id of a " + site.text + " that lives on this device";
+    case CheckSiteKind::together: return site.text + ": thread " + std::to_string(index) + " differs from thread 0";
   }
   return {};
 }

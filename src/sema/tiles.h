@@ -55,6 +55,7 @@ class Tiles {
     const TileType* type = nullptr;
     ir::Value* data = nullptr;
     ir::Value* offset = nullptr;
+    bool by_thread = false;  // all of what wp.tile made: last of its dimensions are threads, some of which a block may lack
     explicit operator bool() const { return type != nullptr; }
   };
   /// Arguments by parameter; null where one was left out.
@@ -76,6 +77,8 @@ class Tiles {
   ir::Value* plus(ir::Value* a, ir::Value* b);
   ir::Value* times(ir::Value* a, std::int64_t n);
   ir::Value* index(const Window& w, Coords at);
+  /// Notes where a window begins that a turn of a shared loop touches.
+  void note_start(const Window& w);
   ir::Value* get(const Window& w, Coords at);
   void put(const Window& w, Coords at, ir::Value* value);
   void loop(std::int64_t n, const std::function<void(ir::Value*)>& body);
@@ -95,7 +98,10 @@ class Tiles {
   /// Whether work is shared by several threads here.
   bool cooperates() const { return threads_ > 1 && !sharing_; }
   /// Says that all threads come here.
-  void meet();
+  ir::Op* meet();
+  /// Says that all threads come here with the same number; `what` it is, for errors.
+  void agree(ir::Value* number, std::string_view what);
+  static constexpr std::string_view kWindowStart = "where a window begins";
   /// The thread's number in its block, and how many there are.
   ir::Value* thread();
   ir::Value* thread_count();
@@ -103,8 +109,14 @@ class Tiles {
   void share(std::int64_t n, const std::function<void(ir::Value*)>& body);
   /// The thread's place in a tile that has one for each.
   ir::Value* own_place() { return threads_ > 1 ? thread() : i32(0); }
-  /// Zeros for threads that a block at the end of the grid lacks.
+  /// Zeros for threads that a block at the end of the grid lacks, and a note that reductions leave them out.
   void fill_missing(const Window& made);
+  bool may_lack_threads() const;
+  void note_by_thread(const Window& made);
+  /// Whether a place of a tile that has one for each thread is that of a thread that is there.
+  ir::Value* is_there(ir::Value* place);
+  /// The last one of a type in an order.
+  ir::Value* least_or_most(const Type* type, bool most);
   /// What one thread has; null after an error.
   ir::Value* from_thread(ir::Value* value, const Argument& which);
   /// What one thread does for all.
@@ -225,6 +237,8 @@ class Tiles {
   /// of a component hangs on that component alone.
   enum class Joins : std::uint8_t { as_asked, any_pair, components };
   ir::Value* reduced(const Window& w, const Combine& combine, Joins joins = Joins::as_asked);
+  /// The tree of halves over elements of threads that are there.
+  ir::Value* reduced_of_threads(const Window& w, const Combine& combine);
   Entity reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine,
                 Joins joins = Joins::any_pair);
   static constexpr std::int64_t kMostOfWarp = 1024;  // elements that a warp joins by itself
@@ -385,6 +399,7 @@ class Tiles {
   std::vector<ir::Value*> shared_at_;
   ir::Value* shared_number_ = nullptr;
   bool sharing_ = false;  // inside of a loop that threads share: what is made there is a thread's own
+  std::vector<ir::Value*> window_starts_;  // of it
 };
 
 }  // namespace weft::sema

@@ -11,9 +11,16 @@ namespace weft::sema {
 using namespace syntax;
 using ir::OpCode;
 
-void Tiles::meet() {
+ir::Op* Tiles::meet() {
   b_.set_loc(at_.loc);
-  if (cooperates()) b_.op_typed(OpCode::meet, {}, {});
+  return cooperates() ? b_.op_typed(OpCode::meet, {}, {}) : nullptr;
+}
+
+void Tiles::agree(ir::Value* number, std::string_view what) {
+  if (!cooperates() || number->is_constant()) return;
+  b_.set_loc(at_.loc);
+  ir::Value* operands[] = {number};
+  b_.op_typed(OpCode::meet, operands, {})->text = what;
 }
 
 ir::Value* Tiles::thread() { return b_.op(OpCode::block_thread, {})->result(); }
@@ -26,9 +33,11 @@ void Tiles::share(std::int64_t n, const std::function<void(ir::Value*)>& body) {
   if (n < 1 || !f_.enter_region(at_)) return;
   b_.set_loc(at_.loc);
   ir::Region* const outer = b_.region();
-  meet();
+  ir::Op* const meeting = meet();
+  const std::uint32_t made_before = f_.function_.value_count;
   ir::Value* const own = thread();
   sharing_ = true;
+  window_starts_.clear();
   const auto open = [&](ir::Op* op) {  // what is made for the loop goes in front of it
     if (!outermost_) outermost_ = op;
     b_.set_place(op->regions[0]);
@@ -67,6 +76,11 @@ void Tiles::share(std::int64_t n, const std::function<void(ir::Value*)>& body) {
   outermost_ = nullptr;
   sharing_ = false;
   --f_.region_depth_;
+  // What windows' elements are counted from is known when all are touched; windows that a turn makes are its own matter.
+  std::erase_if(window_starts_, [&](const ir::Value* start) { return start->id >= made_before; });
+  if (!meeting || window_starts_.empty()) return;
+  meeting->operands = f_.function_.arena.copy(std::span<ir::Value* const>(window_starts_));
+  meeting->text = kWindowStart;
 }
 
 void Tiles::once(const std::function<void()>& body) {
@@ -74,8 +88,57 @@ void Tiles::once(const std::function<void()>& body) {
   share(1, [&](ir::Value*) { body(); });
 }
 
+bool Tiles::may_lack_threads() const { return threads_ > 1 && !f_.module_.options().block_rows; }
+
+void Tiles::note_by_thread(const Window& made) {
+  if (may_lack_threads()) f_.tiles_by_thread_.insert(made.data);
+}
+
 void Tiles::fill_missing(const Window& made) {
-  if (threads_ > 1 && !f_.module_.options().block_rows) fill(made, f_.function_.zero(made.type->element));
+  if (!may_lack_threads()) return;
+  fill(made, f_.function_.zero(made.type->element));
+  note_by_thread(made);
+}
+
+ir::Value* Tiles::is_there(ir::Value* place) {
+  return b_.binary(OpCode::lt, f_.fold(OpCode::rem, place, i32(threads_)), thread_count());
+}
+
+ir::Value* Tiles::reduced_of_threads(const Window& given, const Combine& combine) {
+  // As Tiles::reduced, with a second tile that says whether an element, or what was joined there, is anybody's.
+  Window w = given, any = make(types::boolean(), {given.type->count});
+  loop(w.type->count, [&](ir::Value* i) {
+    ir::Value* at[] = {i};
+    put(any, at, is_there(i));
+  });
+  bool failed = false;
+  for (std::int64_t n = w.type->count, half = 1; n > 1 && !failed; n = half) {
+    for (half = 1; half * 2 < n;) half *= 2;
+    const Window next = make(w.type->element, {half}), next_any = make(types::boolean(), {half});
+    loop(half, [&](ir::Value* i) {
+      ir::Value *low[] = {i}, *high[] = {plus(i, i32(half))};
+      const auto alone = [&](Coords at) {
+        put(next, low, get(w, at));
+        put(next_any, low, get(any, at));
+      };
+      const auto joined = [&] {
+        ir::Value* sum = combine(get(w, low), get(w, high));
+        failed = failed || !sum;
+        if (!sum) return;
+        put(next, low, sum);
+        put(next_any, low, b_.boolean(true));
+      };
+      const auto both = [&] {
+        guarded(
+            get(any, high), [&] { guarded(get(any, low), joined, [&] { alone(high); }); }, [&] { alone(low); });
+      };
+      guarded(n == 2 * half ? b_.boolean(true) : b_.binary(OpCode::lt, high[0], i32(n)), both, [&] { alone(low); });
+    });
+    w = next;
+    any = next_any;
+  }
+  ir::Value* first[] = {i32(0)};
+  return failed ? nullptr : get(w, first);
 }
 
 ir::Value* Tiles::from_thread(ir::Value* value, const Argument& which) {
@@ -210,7 +273,8 @@ void Tiles::transform_shared(const Window& w, std::span<const Pass> passes, int 
 
 ir::Value* Tiles::extreme_place(const Window& memory, bool most) {
   const Window values = flat(memory);
-  const Window places = make(types::i32(), {values.type->count});
+  Window places = make(types::i32(), {values.type->count});
+  places.by_thread = memory.by_thread;
   loop(values.type->count, [&](ir::Value* i) {
     ir::Value* at[] = {i};
     put(places, at, i);

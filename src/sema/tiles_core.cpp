@@ -27,7 +27,9 @@ Tiles::Tiles(FunctionLowering& lowering, const syntax::Node& at)
 
 Tiles::Window Tiles::window(ir::Value* tile) {
   const TileType* type = tile_type(tile->type);
-  return {type, part(b_, tile, 0), part(b_, tile, 1)};
+  Window w{type, part(b_, tile, 0), part(b_, tile, 1)};
+  w.by_thread = w.offset->is_zero() && type->contiguous && type->shape.back() == threads_ && f_.tiles_by_thread_.count(w.data);
+  return w;
 }
 
 ir::Value* Tiles::value(const Window& w) {
@@ -72,10 +74,16 @@ Tiles::Window Tiles::view(const Window& w, const Shape& shape, const Shape& stri
   return {&types::tile(w.type->element, shape, strides), w.data, offset};
 }
 
-Tiles::Window Tiles::flat(const Window& w) { return view(w, {w.type->count}, {1}, w.offset); }
+Tiles::Window Tiles::flat(const Window& w) {
+  Window made = view(w, {w.type->count}, {1}, w.offset);
+  made.by_thread = w.by_thread;
+  return made;
+}
 
 Tiles::Window Tiles::copy_of(const Window& w) {
   Window made = make(w.type->element, w.type->shape);
+  made.by_thread = w.by_thread;
+  if (w.by_thread) note_by_thread(made);
   copy(w, made);
   return made;
 }
@@ -102,12 +110,20 @@ ir::Value* Tiles::index(const Window& w, Coords at) {
   return sum;
 }
 
+void Tiles::note_start(const Window& w) {
+  if (!sharing_ || w.offset->is_constant()) return;
+  if (std::find(window_starts_.begin(), window_starts_.end(), w.offset) == window_starts_.end())
+    window_starts_.push_back(w.offset);
+}
+
 ir::Value* Tiles::get(const Window& w, Coords at) {
+  note_start(w);
   ir::Value* indices[] = {index(w, at)};
   return b_.load(w.data, indices, 0);
 }
 
 void Tiles::put(const Window& w, Coords at, ir::Value* value) {
+  note_start(w);
   ir::Value* indices[] = {index(w, at)};
   b_.store(w.data, indices, 0, {}, {}, value);
 }

@@ -1,5 +1,6 @@
 // Algebra and algorithms on tiles: checks and memory here, the work in src/stdlib/tile_*.py; systems are in tiles_systems.cpp.
 #include <algorithm>
+#include <limits>
 
 #include "sema/tiles.h"
 
@@ -77,6 +78,7 @@ ir::Value* Tiles::own_call(std::string_view name, std::vector<ir::Value*> values
 }
 
 void Tiles::pass(const Window& w, std::vector<ir::Value*>& args, bool swapped) {
+  agree(w.offset, kWindowStart);
   args.push_back(w.data);
   args.push_back(w.offset);
   const Shape& strides = w.type->strides;
@@ -157,6 +159,8 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
   };
   ir::Value *alpha = factor((*bound)[3]), *beta = factor((*bound)[4]);
   if (!alpha || !beta) return Entity::failed();
+  agree(alpha, "alpha");
+  agree(beta, "beta");
   if (!out_arg && (*bound)[4])
     return fail(DiagCode::bad_call, node(*(*bound)[4]), "beta scales 'out', which is not given");
   const auto is = [](const ir::Value* v, double n) { return v->is_constant() && v->as_float() == n; };
@@ -294,6 +298,18 @@ Entity Tiles::form_arg_extreme(std::string_view name, const std::vector<Argument
   return fresh(made);
 }
 
+ir::Value* Tiles::least_or_most(const Type* type, bool most) {
+  if (type->is_float()) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return f_.function_.constant_float(type, most ? kInfinity : -kInfinity);
+  }
+  const int bits = int(type->size()) * 8;
+  const bool is_signed = type->is_signed_int();
+  const std::uint64_t all = ~std::uint64_t(0) >> (64 - bits), sign = std::uint64_t(1) << (bits - 1);
+  if (is_signed) return b_.constant(type, most ? all & ~sign : sign);
+  return b_.constant(type, most ? all : 0);
+}
+
 Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"a"};
   static constexpr std::string_view kNames[] = {"tile_scan_inclusive", "tile_scan_exclusive", "tile_scan_max_inclusive",
@@ -352,7 +368,16 @@ Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args
     if (n % kGroup) loop(n % kGroup, [&](ir::Value* i) { add_total(i32(n / kGroup - 1), i); });
     return to;
   };
-  Window result = scan(flat(packed(w)));
+  Window source = flat(packed(w));
+  if (w.by_thread && code != OpCode::add) {  // what is missing in one row must not be found by the next
+    const Window given = source;
+    source = make(w.type->element, {w.type->count});
+    loop(w.type->count, [&](ir::Value* i) {
+      ir::Value* at[] = {i};
+      put(source, at, b_.select(is_there(i), get(given, at), least_or_most(w.type->element, code == OpCode::min)));
+    });
+  }
+  Window result = scan(source);
   if (name == "tile_scan_exclusive" || result.data == w.data) {
     const bool shift = name == "tile_scan_exclusive";
     const Window moved = make(w.type->element, {w.type->count});

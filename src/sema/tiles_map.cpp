@@ -46,6 +46,7 @@ Entity Tiles::map(std::string_view form, const Entity& function, const std::vect
   const Window* first = into;
   bool all_packed = !into || into->type->contiguous;
   for (const Entity& e : args) {
+    if (e.is_value() && !tile_type(e.type())) agree(e.value, "a value that goes into every element");
     if (!e.is_value() || !tile_type(e.type())) continue;
     tiles.push_back(window(e.value));
     all_packed = all_packed && tiles.back().type->contiguous;
@@ -55,6 +56,7 @@ Entity Tiles::map(std::string_view form, const Entity& function, const std::vect
   for (const Window& w : tiles)
     if (!same_shape(form, *first, w, at_)) return Entity::failed();
   const Shape shape = first->type->shape;
+  const bool by_thread = !into && std::any_of(tiles.begin(), tiles.end(), [](const Window& w) { return w.by_thread; });
   if (all_packed)
     for (Window& w : tiles) w = flat(w);
   const Shape turns = all_packed ? Shape{first->type->count} : shape;
@@ -98,6 +100,7 @@ Entity Tiles::map(std::string_view form, const Entity& function, const std::vect
     put(target, at, made.value);
   });
   if (failed || !result) return Entity::failed();
+  if (by_thread) note_by_thread(result);
   return into ? entity(result, Entity::Hold::shared) : fresh(result);
 }
 
@@ -142,6 +145,7 @@ Entity Tiles::form_astype(const std::vector<Argument>& args) {
   const Window made = make(to, w.type->shape);
   const Window target = w.type->contiguous ? flat(made) : made;
   each(from.type->shape, [&](Coords at) { put(target, at, converted(get(from, at), to)); });
+  if (w.by_thread) note_by_thread(made);
   return fresh(made);
 }
 

@@ -70,6 +70,7 @@ Entity Tiles::form_fill(std::string_view name, const std::vector<Argument>& args
                 "use wp.tile_full(shape, value)");
   if (thread && threads_ > 1) value = from_thread(value, *(*bound)[2]);
   if (!value) return Entity::failed();
+  if (full) agree(value, "a value that goes into every element");
   const Window made = make(element, *shape);
   fill(made, value);
   return stored(made, bound->back());
@@ -340,6 +341,7 @@ Entity Tiles::form_load(const std::vector<Argument>& args) {
                     std::to_string(array->type->rank()));
   const auto offset = offsets_argument((*bound)[2], shape->size(), "shape");
   if (!offset) return Entity::failed();
+  for (ir::Value* from : *offset) agree(from, "an offset");
   const Window made = make(element, *shape);
   if (load_wide(made, {array, *offset, *shape}, *check)) return stored(made, (*bound)[3]);
   each_inside(
@@ -401,6 +403,7 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
     return fail(DiagCode::bad_call, at_, "tile_atomic_add() does not work on " + array->type->user_name());
   const auto offset = offsets_argument((*bound)[2], t.type->rank(), "tile");
   if (!offset) return Entity::failed();
+  for (ir::Value* from : *offset) agree(from, "an offset");
   const Outer outer{array, *offset, t.type->shape};
   if (!atomic) {
     each_inside(outer, *check,
@@ -473,6 +476,7 @@ Entity Tiles::form_indexed(std::string_view name, const std::vector<Argument>& a
                     " indices for an axis of " + std::to_string(shape[axis]));
   const auto offset = offsets_argument((*bound)[3], shape.size(), "tile");
   if (!offset) return Entity::failed();
+  for (ir::Value* from : *offset) agree(from, "an offset");
   const Window made = load || atomic ? make(element, shape) : Window{};
   each(shape, [&](Coords at) {
     std::vector<ir::Value*> to;

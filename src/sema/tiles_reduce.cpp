@@ -177,12 +177,14 @@ Tiles::Window Tiles::reduced_by_warps(const Window& given, const Combine& combin
 }
 
 ir::Value* Tiles::reduced(const Window& given, const Combine& combine, Joins joins) {
+  agree(given.offset, kWindowStart);
   ir::Value* first[] = {i32(0)};
   if (joins != Joins::as_asked && reduces_by_warps(given.type->count, given.type->element)) {
     const Window made = reduced_by_warps(given, combine, joins);
     return made ? get(made, first) : nullptr;
   }
   Window w = flat(packed(given));
+  if (given.by_thread) return reduced_of_threads(w, combine);
   std::int64_t n = w.type->count;
   bool failed = false;
   // Element i meets i + half: halves of the next power of two, the lower index left, so that the order hangs on n alone.
@@ -214,10 +216,13 @@ Tiles::Window Tiles::slice_along(const Window& w, std::size_t along, Coords at) 
   ir::Value* offset = w.offset;
   for (std::size_t d = 0, k = 0; d < w.type->rank(); ++d)
     if (d != along) offset = plus(offset, times(at[k++], w.type->strides[d]));
-  return view(w, {w.type->shape[along]}, {w.type->strides[along]}, offset);
+  Window slice = view(w, {w.type->shape[along]}, {w.type->strides[along]}, offset);
+  slice.by_thread = w.by_thread && along + 1 == w.type->rank();
+  return slice;
 }
 
 Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Combine& combine, Joins joins) {
+  agree(w.offset, kWindowStart);
   if (!axis) {
     if (joins != Joins::as_asked && reduces_by_warps(w.type->count, w.type->element)) {
       const Window made = reduced_by_warps(w, combine, joins);
@@ -258,13 +263,20 @@ Entity Tiles::reduce(const Window& w, std::optional<std::int64_t> axis, const Co
     }
     return failed ? Entity::failed() : fresh(made);
   }
+  // Slices of threads that are missing are no slices.
+  const bool by_thread = w.by_thread && along + 1 < w.type->rank();
   each(shape, [&](Coords at) {
-    ir::Value* sum = reduced(slice_along(w, along, at), combine);
-    if (!sum)
-      failed = true;
-    else
-      put(made, at, sum);
+    const auto join = [&] {
+      ir::Value* sum = reduced(slice_along(w, along, at), combine);
+      if (!sum)
+        failed = true;
+      else
+        put(made, at, sum);
+    };
+    guarded(by_thread ? is_there(at.back()) : b_.boolean(true), join,
+            [&] { put(made, at, f_.function_.zero(w.type->element)); });
   });
+  if (by_thread) note_by_thread(made);
   return failed ? Entity::failed() : fresh(made);
 }
 

@@ -49,6 +49,13 @@ WRITTEN_BEFORE = """
     wp.tile_store(d, y + y, offset=i * 512)
 """
 
+SHIFTED = """
+    x = wp.tile_load(c, shape=1024, offset=i * 1024)
+    wp.tile_store(d, wp.tile_map(bent, x), offset=i * 1024)
+    y = wp.tile_load(d, shape=512, offset=i * 512 + 4)
+    wp.tile_store(d, y + y, offset=i * 512)
+"""
+
 OF_EACH_THREAD = """
     t = wp.tile(c[i])
     wp.tile_store(d, t * 2.0, offset=i * 128)
@@ -84,6 +91,13 @@ def test_registers_need_no_memory_of_the_block(tmp_path, body):
         text = ptx(tmp_path, body, *options)
         assert not count(text, r"\.shared") and not count(text, r"bar\.|barrier"), text
         assert not count(text, r"\.local"), text
+
+
+@needs_weftc
+def test_what_others_have_stored_is_waited_for(tmp_path):
+    for options in ((), ("--aligned",)):
+        text = ptx(tmp_path, SHIFTED, *options)
+        assert count(text, r"bar\.|barrier") and not count(text, r"\.shared"), text
 
 
 @needs_weftc

@@ -41,6 +41,37 @@ def read_again(a: wp.array(dtype=float), b: wp.array(dtype=float)):
 
 
 @wp.kernel
+def shifted(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+    i = wp.tid()
+    x = wp.tile_load(a, shape=LONG, offset=i * LONG)
+    wp.tile_store(b, x * 2.0, offset=i * LONG)
+    y = wp.tile_load(b, shape=LONG, offset=i * LONG + 128)
+    wp.tile_store(a, x + y, offset=i * LONG)
+
+
+@wp.kernel
+def moved_up(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+    wp.tile_store(a, wp.tile_load(a, shape=LONG, offset=128))
+
+
+@wp.kernel
+def moved_rows(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float)):
+    wp.tile_store(a, wp.tile_load(a, shape=(32, 32), offset=(1, 0)))
+    wp.tile_store(b, wp.tile_transpose(wp.tile_load(a, shape=(32, 32))))
+
+
+@wp.kernel
+def two_names(a: wp.array(dtype=float), b: wp.array(dtype=float), turns: int):
+    p = a
+    x = wp.tile_load(b, shape=512)
+    for k in range(turns):
+        wp.tile_store(p, x)
+        x = x + wp.tile_load(a, shape=512, offset=4)
+        p = b
+    wp.tile_store(b, x)
+
+
+@wp.kernel
 def carried(a: wp.array(dtype=float), b: wp.array(dtype=float), turns: int):
     i = wp.tid()
     s = wp.tile_zeros(shape=LONG, dtype=float)
@@ -108,6 +139,10 @@ if __name__ == "__main__":
     agree(long_rows, ROWS, [row, row[::-1]])
     agree(planes, (3, 3), [numbers(40, 80), numbers(40, 80)])
     agree(read_again, ROWS, [row, row])
+    agree(shifted, 1, [row, row])
+    agree(moved_up, 1, [row, row])
+    agree(moved_rows, 1, [numbers(40, 40), numbers(40, 40)])
+    agree(two_names, 1, [row, row[::-1]], 3)
     agree(carried, ROWS, [row, row], 7)
     agree(halves, ROWS, [row.astype(np.float16), row.astype(np.float16), numbers(ROWS * 250, 3)])
     agree(ragged, ROWS, [numbers(ROWS * 100), numbers(ROWS * 100)])

@@ -57,7 +57,7 @@ void Emitter::emit_elementwise(const ir::Op& op) {
 
 bool Emitter::never_overflows(const ir::Op& op) {
   if (op.code != OpCode::add && op.code != OpCode::sub && op.code != OpCode::mul) return false;
-  if (W != 1 || !unit.turns || op.result()->type != types::i32()) return false;
+  if (W != 1 || (!unit.turns && !source_.form.block) || op.result()->type != types::i32()) return false;
   if (!ranges_) ranges_ = std::make_unique<const analysis::Ranges>(source_);
   const analysis::Range x = ranges_->of(op.operand(0)), y = ranges_->of(op.operand(1)),
                         whole = analysis::type_range(ScalarKind::i32);

@@ -36,6 +36,7 @@ print_launches: bool = False  # each launch, with its size
 # How kernels are compiled.
 mode: str = "release"  # "debug" checks array bounds, divisions and asserts
 verify_fp: bool = False  # values that are not finite are printed with their place; in mode "debug" stores of them raise
+verify_tiles: bool = False  # kernels with tiles are looked at as for blocks of several threads, where blocks have one
 max_unroll: int = 16  # constant loops of at most so many trips are unrolled
 enable_backward: bool = True  # kernels may be differentiated
 fast_math: bool = False  # floats may be reassociated: results then differ between machines

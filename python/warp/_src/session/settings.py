@@ -162,6 +162,7 @@ def _compile_options(module_options: dict[str, object]) -> dict[str, object]:
     return {
         "debug": pick("mode") == "debug",
         "verify_fp": bool(config.verify_fp),
+        "verify_tiles": bool(config.verify_tiles),
         "fuse_fp": bool(pick("fuse_fp")),
         "fast_math": bool(pick("fast_math")),
         "max_unroll": int(pick("max_unroll")),
