@@ -136,6 +136,8 @@ class Tiles {
                             const std::vector<Argument>& args);
   const syntax::Node& node(const Argument& arg) const;
   Window tile_argument(std::string_view form, std::string_view param, const Argument& arg);
+  /// The same for what threads work on together other than element by element.
+  Window whole_argument(std::string_view form, std::string_view param, const Argument& arg);
   std::optional<Shape> shape_argument(const Argument& arg, const Type* element);
   bool check_shape(const Shape& shape, const Type* element, const syntax::Node& at);
   const Type* dtype_argument(const Argument* arg, const Type* otherwise);

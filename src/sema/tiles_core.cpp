@@ -237,6 +237,12 @@ Tiles::Window Tiles::tile_argument(std::string_view form, std::string_view param
   return {};
 }
 
+Tiles::Window Tiles::whole_argument(std::string_view form, std::string_view param, const Argument& arg) {
+  const Window w = tile_argument(form, param, arg);
+  if (w) agree(w.offset, kWindowStart);
+  return w;
+}
+
 bool Tiles::check_shape(const Shape& shape, const Type* element, const Node& at) {
   if (shape.empty() || shape.size() > std::size_t(kMaxRank)) {
     fail(DiagCode::value_out_of_range, at, "a tile has 1 to 4 dimensions, not " + std::to_string(shape.size()));

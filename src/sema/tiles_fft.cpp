@@ -79,7 +79,7 @@ ir::Value* Tiles::root_table(std::span<const Pass> passes, std::size_t size, con
 Entity Tiles::form_fft(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"inout"};
   const auto bound = bind(name, kParams, 1, args);
-  const Window w = bound ? tile_argument(name, "inout", *(*bound)[0]) : Window{};
+  const Window w = bound ? whole_argument(name, "inout", *(*bound)[0]) : Window{};
   if (!w) return Entity::failed();
   const Type* element = w.type->element;
   if (!element->is_vec() || element->rows() != 2 || !element->element()->is_float() || element->element()->size() < 4)

@@ -78,7 +78,6 @@ ir::Value* Tiles::own_call(std::string_view name, std::vector<ir::Value*> values
 }
 
 void Tiles::pass(const Window& w, std::vector<ir::Value*>& args, bool swapped) {
-  agree(w.offset, kWindowStart);
   args.push_back(w.data);
   args.push_back(w.offset);
   const Shape& strides = w.type->strides;
@@ -116,8 +115,8 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
     if (positional == 4) given[3].keyword = "precision";
   }
   const auto bound = bind("tile_matmul", kParams, 2, given);
-  const Window a = bound ? tile_argument("tile_matmul", "a", *(*bound)[0]) : Window{};
-  const Window b = a ? tile_argument("tile_matmul", "b", *(*bound)[1]) : Window{};
+  const Window a = bound ? whole_argument("tile_matmul", "a", *(*bound)[0]) : Window{};
+  const Window b = a ? whole_argument("tile_matmul", "b", *(*bound)[1]) : Window{};
   if (!b) return Entity::failed();
   const auto precision = word_argument((*bound)[5], "precision", "default", {"default", "tf32"});
   if (!precision) return Entity::failed();
@@ -132,7 +131,7 @@ Entity Tiles::form_matmul(const std::vector<Argument>& args) {
                 "tile_matmul(): shapes " + shape_text(a.type->shape) + " and " + shape_text(b.type->shape) +
                     " don't fit: " + std::to_string(p) + " columns, " + std::to_string(b.type->shape[0]) + " rows");
   const Argument* out_arg = (*bound)[2];
-  Window out = out_arg ? tile_argument("tile_matmul", "out", *out_arg) : make(a.type->element, {m, n});
+  Window out = out_arg ? whole_argument("tile_matmul", "out", *out_arg) : make(a.type->element, {m, n});
   if (!out) return Entity::failed();
   if (out.type->shape != Shape{m, n})
     return fail(
@@ -282,7 +281,7 @@ Entity Tiles::form_diag_add(const std::vector<Argument>& args) {
 Entity Tiles::form_arg_extreme(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"a"};
   const auto bound = bind(name, kParams, 1, args);
-  const Window w = bound ? tile_argument(name, "a", *(*bound)[0]) : Window{};
+  const Window w = bound ? whole_argument(name, "a", *(*bound)[0]) : Window{};
   if (!w) return Entity::failed();
   if (!w.type->element->is_int() && !w.type->element->is_float())
     return fail(DiagCode::bad_call, at_,
@@ -317,7 +316,7 @@ Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return fail(DiagCode::unknown_name, at_, "there is no builtin '" + std::string(name) + "'");
   const auto bound = bind(name, kParams, 1, args);
-  const Window w = bound ? tile_argument(name, "a", *(*bound)[0]) : Window{};
+  const Window w = bound ? whole_argument(name, "a", *(*bound)[0]) : Window{};
   if (!w) return Entity::failed();
   if (!w.type->element->is_int() && !w.type->element->is_float())
     return fail(DiagCode::bad_call, at_,
@@ -396,8 +395,8 @@ Entity Tiles::form_scan(std::string_view name, const std::vector<Argument>& args
 Entity Tiles::form_sort(const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"keys", "values"};
   const auto bound = bind("tile_sort", kParams, 2, args);
-  const Window keys = bound ? tile_argument("tile_sort", "keys", *(*bound)[0]) : Window{};
-  const Window values = keys ? tile_argument("tile_sort", "values", *(*bound)[1]) : Window{};
+  const Window keys = bound ? whole_argument("tile_sort", "keys", *(*bound)[0]) : Window{};
+  const Window values = keys ? whole_argument("tile_sort", "values", *(*bound)[1]) : Window{};
   if (!values) return Entity::failed();
   const Type* key = keys.type->element;
   if ((!key->is_int() && !key->is_float()) || key->size() < 4)

@@ -74,7 +74,7 @@ Tiles::Window Tiles::kept_long_rows(const Window& tile) const {
 Entity Tiles::form_cholesky(std::string_view name, const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"A", "fill_mode"};
   const auto bound = bind(name, kParams, 1, args);
-  const Window a = bound ? tile_argument(name, "A", *(*bound)[0]) : Window{};
+  const Window a = bound ? whole_argument(name, "A", *(*bound)[0]) : Window{};
   const auto mode = a ? word_argument((*bound)[1], "fill_mode", "lower", {"lower", "upper"}) : std::nullopt;
   if (!mode || !float_tile(name, a, at_, false)) return Entity::failed();
   if (a.type->rank() != 2 || a.type->shape[0] != a.type->shape[1])
@@ -155,8 +155,8 @@ Entity Tiles::form_solve(std::string_view name, const std::vector<Argument>& arg
   const std::string_view matrix = upper ? "U" : "L", side = upper ? "z" : "y";
   const std::string_view params[] = {matrix, side, "fill_mode"};
   const auto bound = bind(name, std::span(params).first(both ? 3 : 2), 2, args);
-  const Window t = bound ? tile_argument(name, matrix, *(*bound)[0]) : Window{};
-  const Window y = t ? tile_argument(name, side, *(*bound)[1]) : Window{};
+  const Window t = bound ? whole_argument(name, matrix, *(*bound)[0]) : Window{};
+  const Window y = t ? whole_argument(name, side, *(*bound)[1]) : Window{};
   if (!y || !float_tile(name, t, at_, false)) return Entity::failed();
   const auto mode = word_argument(both ? (*bound)[2] : nullptr, "fill_mode", "lower", {"lower", "upper"});
   if (!mode) return Entity::failed();

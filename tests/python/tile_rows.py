@@ -32,7 +32,7 @@ ROWS = {
     "tile_from_thread": "n = wp.tile_from_thread(shape=70, value=7 + block - lane, thread_idx=0)\nSTORE_WHOLE",
     "tile_arange": "t = wp.tile_arange(3, 250, 2, dtype=S)\nSTORE",
     "tile": "n = wp.tile_sum(wp.tile(wp.where(lane == 0, 5 + block, 0)))\nSTORE_WHOLE",
-    "untile": "n = wp.tile_full(2, wp.untile(wp.tile(3 + block)), dtype=int)\nSTORE_WHOLE",
+    "untile": "n = wp.tile_from_thread(2, wp.untile(wp.tile(3 + block)), 0)\nSTORE_WHOLE",
     "tile_load": f"{LOAD}\nSTORE",
     "tile_store": f"{LOAD}\nwp.tile_store(y, wp.tile_reshape(t, (1, 35)), offset=(block, -3))",
     "tile_atomic_add": f"{WHOLE}\nwp.tile_atomic_add(sums, n, offset=-2)\nn = wp.tile_atomic_add(whole[block], n)\nSTORE_WHOLE",
