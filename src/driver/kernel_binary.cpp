@@ -224,7 +224,7 @@ class BinaryStore::Search {
     auto module = request_.make_module ? request_.make_module() : front_end(request_, sink_);
     report_.seconds_front = since(start);
     if (!module) return nullptr;
-    if (request_.device && !request_.options.gpu.block && ir::find_tile_memory(*module)) {
+    if (request_.device && !request_.options.gpu.block && has_tiles(request_, *module)) {
       if (source_key_ && caches() && (!request_.source_complete || request_.source_complete()))
         disk_->put_content_key(*source_key_, kNeedsBlock);
       throw NeedsBlock{};

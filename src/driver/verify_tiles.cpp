@@ -8,6 +8,15 @@
 
 namespace weft::driver {
 
+bool has_tiles(const BuildRequest& request, const ir::Module& module) {
+  if (ir::find_tile_memory(module)) return true;
+  // Tangents are made of values where the tiles of one thread are small: the kernel itself tells.
+  if (request.options.tangent == 0 || request.make_module) return false;
+  DiagnosticSink heard_already;
+  const auto plain = lower(request, heard_already, false);
+  return plain && ir::find_tile_memory(*plain);
+}
+
 bool verify_tiles(const BuildRequest& request, const ir::Module& module, DiagnosticSink& sink) {
   constexpr int kThreads = 64;
   const bool from_text = !request.make_module && !request.lowered;

@@ -5,6 +5,9 @@
 
 namespace weft::driver {
 
+/// Whether a kernel that was made for one thread works on tiles.
+bool has_tiles(const BuildRequest& request, const ir::Module& module);
+
 /// False with errors in the sink.
 bool verify_tiles(const BuildRequest& request, const ir::Module& module, DiagnosticSink& sink);
 
