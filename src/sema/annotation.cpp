@@ -212,6 +212,8 @@ class AnnotationReader {
       auto element = read(*dtype);
       return element ? array_of(call, name, element, std::uint32_t(rank)) : std::nullopt;
     }
+    // A function is compiled for each stack that it is called with.
+    if (name == "tile_stack") return Pattern::of(Pattern::Kind::any);
     if (name == "tile") {
       const Expr *dtype = argument(call, 0, {"dtype"}), *shape = argument(call, 1, {"shape"});
       std::vector<const Expr*> extents;
