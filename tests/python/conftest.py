@@ -45,6 +45,7 @@ ONE_RUN = {
     "test_sources": "programs of their own",
     "test_exact_sums_machine": "programs of their own",
     "test_geometry_machine": "programs of their own",
+    "test_tile_clients": "chooses devices itself",
     "test_tile_machine": "programs of their own",
     "test_tile_programs": "programs of their own",
     "test_draw_programs": "programs of their own",
