@@ -1482,7 +1482,8 @@ def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangen
     """
 def kernel_report() -> _b.list[_b.dict[_b.str, Any]]:
     """What was compiled and loaded since `wp.config.record_kernels = True`, a dictionary for each build in the order in which
-    they ended: name, device, `version` ("first" or "full"), `source` ("compiled", "cache", or "process" for code that another
+    they ended: name, place of its text ("file:line"), device, `version` ("first" or "full"), `after_first` (a full version that follows
+    a first one), `source` ("compiled", "cache", or "process" for code that another
     kernel has as well), lanes (CPU) or block, registers and local bytes of a thread (GPU), operations after optimisation, and
     milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
     first version and the full one that follows it are two rows, and so are a kernel and its adjoint.

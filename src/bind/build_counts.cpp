@@ -24,9 +24,11 @@ nb::dict row_as_dict(const driver::BuildRow& row) {
   auto known = [](bool is, int number) { return is ? nb::object(nb::int_(number)) : nb::none(); };
   nb::dict out;
   out["kernel"] = row.kernel;
+  out["place"] = row.place;
   out["adjoint"] = row.form.adjoint;
   out["device"] = row.device;
   out["first"] = report.first;
+  out["after_first"] = row.after_first;
   out["source"] = report.source == Source::compiled ? "compiled" : report.source == Source::disk ? "cache" : "process";
   out["lanes"] = known(!gpu, report.lanes);
   out["block"] = known(gpu, row.block);

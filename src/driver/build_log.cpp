@@ -28,7 +28,9 @@ Record& record_of_process() {
 BuildRow row_of(const BuildRequest& request, const KernelBinary& binary, const BuildReport& report) {
   BuildRow row;
   row.kernel = request.name.empty() ? binary.name() : request.name;
+  row.place = BuildLog::place_of(request);
   row.form = request.form;
+  row.after_first = request.known.has_value();
   row.report = report;
   row.report.first = binary.full() != nullptr;  // also of code that the process had
   row.report.lanes = binary.code().lanes;
@@ -55,6 +57,13 @@ std::vector<BuildRow> BuildLog::rows() {
   Record& record = record_of_process();
   const std::lock_guard lock(record.mutex);
   return record.rows;
+}
+
+std::string BuildLog::place_of(const BuildRequest& request) {
+  if (!request.kernel || !request.place.empty()) return request.place;
+  SourceLoc loc = request.kernel->def->name_loc;
+  loc.col = 0;
+  return loc.known() ? to_string(loc) : std::string();
 }
 
 std::shared_ptr<const KernelBinary> BuildLog::noted(const BuildRequest& request,

@@ -544,6 +544,7 @@ class BinaryStore::Search {
   FullVersion::Maker maker(std::string text, const Hash128& key) const {
     BuildRequest request;
     request.name = request_.name;
+    request.place = BuildLog::place_of(request_);
     request.form = request_.form;
     request.options = request_.options;
     request.known = KnownKeys{key, source_key_, group_};

@@ -102,6 +102,7 @@ struct KnownKeys {
 struct BuildRequest {
   const sema::FunctionDecl* kernel = nullptr;
   std::string name;                    // as the program calls it, for reports; empty: as its code does
+  std::string place;                   // of its text, for reports, where `kernel` is not known any more
   std::vector<const Type*> arg_types;  // one per parameter
   LaunchForm form;
   CompileOptions options;

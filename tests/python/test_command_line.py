@@ -72,15 +72,16 @@ def test_table_of_a_program(tmp_path):
     assert [row["total"] for row in rows] == sorted((row["total"] for row in rows), reverse=True)
     for row in rows:
         assert row["device"] == "cpu" and not row["adjoint"] and row["operations"] > 0 and row["lanes"] >= 1
+        assert row["place"] in (f"{tmp_path}/kernels_here.py:{line}" for line in (8, 12))
         assert row["block"] is row["registers"] is row["local_bytes"] is None and row["assembler"] == 0.0
         assert row["code_generation"] > 0.0 and abs(row["total"] - sum(row[s] for s in STAGES)) < 1e-6
     assert next(row for row in rows if row["version"] == "first")["lanes"] == 1
-    assert found["sums"]["builds"] == 3 and found["sums"]["kernels"] == 2 and found["first_versions_left"] == 0
+    assert found["sums"]["builds"] == 3 and found["first_versions_left"] == 0
     assert abs(found["sums"]["total"] - sum(row["total"] for row in rows)) < 1e-6
     lines = table.strip().splitlines()
-    assert lines[0].split()[:5] == ["kernel", "device", "version", "lanes", "ops"] and "ptxas" not in lines[0]
+    assert lines[0].split()[:5] == ["kernel", "where", "device", "version", "lanes"] and "ptxas" not in lines[0]
     assert [line.split()[0] for line in lines[1:5]] == [*(row["name"] for row in rows), "all"]
-    assert "kernels: 2; compiled: 1 first versions, 2 full ones" in table
+    assert "compiled: 1 first versions, 2 full ones" in table
 
     _, table, found = under_us(tmp_path, "step(1)", "--top", "1")
     assert {row["source"] for row in found["kernels"]} == {"cache"} and len(found["kernels"]) == 2
@@ -207,7 +208,7 @@ def test_children_tell_nothing(tmp_path):
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
     shown, table, _ = under_us(tmp_path, text)
-    assert shown == "3\n" and table.count("kernels:") == 1
+    assert shown == "3\n" and table.count("compiled:") == 1
 
 
 def test_mistakes_and_help():
@@ -242,6 +243,7 @@ def test_report_in_a_program():
         (row,) = wp.kernel_report()
     finally:
         wp.config.record_kernels = False
+    assert row["place"].startswith(__file__ + ":") and row["operations"] > 0
     assert row["name"] == "named_for_a_report" and row["device"] == "cpu" and row["version"] == "full"
     assert wp.kernel_report() == [row]  # it stays
     wp.launch(named_for_a_report, dim=4, inputs=[wp.zeros(8, dtype=float, device="cpu")[::2]], device="cpu")
@@ -268,4 +270,4 @@ def test_gpus(tmp_path, late):
         assert row["lanes"] is None and row["block"] >= 32 and row["registers"] > 0 and row["operations"] > 0
         assert row["front_end"] > 0.0 and row["code_generation"] > 0.0 and row["version"] == "full"
     head = table.strip().splitlines()[0].split()
-    assert head[3:7] == ["lanes", "block", "regs", "ops"] and "ptxas" in head
+    assert head[4:8] == ["lanes", "block", "regs", "ops"] and "ptxas" in head

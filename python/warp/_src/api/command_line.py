@@ -21,7 +21,8 @@ ABOUT = """Without a program: what a bug report needs. With one: runs it as Pyth
 ends which kernels were compiled or loaded and what that took, stage by stage."""
 NOTES = """version: large kernels on the CPU begin with a first version that compiles quickly; the full one follows in the background
 when a kernel is launched again (wp.config.first_versions). cached: from the kernel cache; shared: another kernel has the same
-code. Times are milliseconds of all threads together. Child processes have no part in the table."""
+code. Times are milliseconds by the clock, of all threads together: where cores have other work to do, it counts as well. Child processes
+have no part in the table."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -107,7 +108,7 @@ def _tell(options: argparse.Namespace, process: int, begin: float) -> None:
     if options.wait:
         finish_kernels()
     rows = kernel_report.kernel_report() if _weft.recorded_kernels() else []
-    left = _weft.count_first_versions()
+    left = kernel_report.left(rows)
     if options.json:
         _write(options.json, rows, left, took)
     print(_text(rows, left, took, 20 if options.top is None else options.top), file=sys.stderr)
@@ -120,7 +121,7 @@ def _text(rows: list[dict[str, Any]], left: int, took: float, top: int) -> str:
     lines = [
         "",
         kernel_report.table(rows, top),
-        f"kernels: {sums['kernels']}; compiled: {sums['first_versions']} first versions, {sums['full_versions']} full ones; "
+        f"compiled: {sums['first_versions']} first versions, {sums['full_versions']} full ones; "
         f"loaded from the cache ({_cache_text()}): {sums['from_cache']}; the program took {took:.3f} s",
     ]
     if left:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from warp import _weft
@@ -14,7 +15,8 @@ _HEADS = ("front", "passes", "emit", "LLVM", "codegen", "ptxas", "load")
 
 def kernel_report() -> list[dict[str, Any]]:
     """What was compiled and loaded since `wp.config.record_kernels = True`, a dictionary for each build in the order in which
-    they ended: name, device, `version` ("first" or "full"), `source` ("compiled", "cache", or "process" for code that another
+    they ended: name, place of its text ("file:line"), device, `version` ("first" or "full"), `after_first` (a full version that follows
+    a first one), `source` ("compiled", "cache", or "process" for code that another
     kernel has as well), lanes (CPU) or block, registers and local bytes of a thread (GPU), operations after optimisation, and
     milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
     first version and the full one that follows it are two rows, and so are a kernel and its adjoint."""
@@ -27,15 +29,22 @@ def kernel_report() -> list[dict[str, Any]]:
 def _row(one: dict[str, Any]) -> dict[str, Any]:
     row = {
         "name": one["kernel"],
+        "place": one["place"] or None,
         "adjoint": one["adjoint"],
         "device": "cpu" if one["device"] < 0 else f"cuda:{one['device']}",
         "version": "first" if one["first"] else "full",
-        **{name: one[name] for name in ("source", "lanes", "block", "registers", "local_bytes", "operations")},
+        **{name: one[name] for name in ("after_first", "source", "lanes", "block", "registers", "local_bytes", "operations")},
     }
     for stage in STAGES:
         row[stage] = one[stage] * 1000.0
     row["total"] = sum(row[stage] for stage in STAGES)
     return row
+
+
+def left(rows: list[dict[str, Any]]) -> int:
+    """How many kernels have no full version behind their first one."""
+    begun = sum(row["version"] == "first" and row["source"] != "process" for row in rows)
+    return max(begun - sum(row["after_first"] for row in rows), 0)
 
 
 def by_time(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -49,7 +58,6 @@ def sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
     first = sum(row["version"] == "first" for row in made)
     counts = {
         "builds": len(rows),
-        "kernels": len({(row["name"], row["adjoint"], row["device"]) for row in rows}),
         "first_versions": first,
         "full_versions": len(made) - first,
         "from_cache": sum(row["source"] == "cache" for row in rows),
@@ -68,11 +76,12 @@ def table(rows: list[dict[str, Any]], top: int = 20) -> str:
     def times(row: dict[str, Any]) -> list[str]:
         return [f"{row[stage]:.1f}" for stage in (*(stage for stage, _ in stages), "total")]
 
-    head = ["kernel", "device", "version", *(title for _, title in shape), "ops", *(title for _, title in stages), "ms"]
+    head = ["kernel", "where", "device", "version", *(title for _, title in shape), "ops", *(title for _, title in stages), "ms"]
     shown = by_time(rows)[: top or None]
     lines = [
         [
             row["name"] + (" (adjoint)" if row["adjoint"] else ""),
+            os.path.basename(row["place"] or ""),
             row["device"],
             row["version"] + {"compiled": "", "cache": ", cached", "process": ", shared"}[row["source"]],
             *("" if row[name] is None else str(row[name]) for name, _ in shape),
@@ -82,13 +91,13 @@ def table(rows: list[dict[str, Any]], top: int = 20) -> str:
         for row in shown
     ]
     total = sums(rows)
-    blank = [""] * (3 + len(shape))
+    blank = [""] * (4 + len(shape))
     lines.append([f"all {total['builds']}", *blank, *times(total)])
     widths = [max(len(line[k]) for line in (head, *lines)) for k in range(len(head))]
     out = []
     for line in (head, *lines):
-        left = [cell.ljust(width) for cell, width in zip(line[:3], widths)]
-        right = [cell.rjust(width) for cell, width in zip(line[3:], widths[3:])]
+        left = [cell.ljust(width) for cell, width in zip(line[:4], widths)]
+        right = [cell.rjust(width) for cell, width in zip(line[4:], widths[4:])]
         out.append("  ".join(left + right).rstrip())
     if len(shown) < len(rows):
         out.insert(-1, f"… and {len(rows) - len(shown)} more")
