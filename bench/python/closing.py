@@ -5,7 +5,7 @@
 
 reads FOLDER/bench_*.json, as the programs beside this file write them, and FOLDER/bench_results/*.json of the C++ programs. A ratio is
 Weft's speed over the other's: warp-lang's, Numba's, Dr.Jit's, that of C++ by hand, of NumPy, of a library (the C library's functions,
-Eigen, Embree); or that of many threads over one. What was not measured is said at the end: programs without figures, peers that are
+Eigen, Embree), of the machine's copying of as many bytes; or that of many threads over one. What was not measured is said at the end: programs without figures, peers that are
 not there or failed.
 """
 
@@ -14,20 +14,24 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
 
 import closing_native
+from arrays import SPELLINGS as ARRAY_GOALS
 from compare import ROWS as PACKAGE_ROWS
 from compare import OPTIONS_GOALS
 from geometry import EMBREE_GOALS
 from geometry import GOALS as MESH_GOALS
 from geometry import ROWS as MESH_ROWS
 from mujoco_warp import steps_goal
+from peers import COPY_SHARE
+from peers import GOALS as KERNEL_GOALS
 from peers import ROWS
 
-COLUMNS = ("over one", "warp-lang", "Numba", "Dr.Jit", "clang C++", "C++", "NumPy", "library")
+COLUMNS = ("over one", "warp-lang", "Numba", "Dr.Jit", "clang C++", "C++", "copy", "NumPy", "library")
 SPELLINGS = (
     "wp.zeros(16, dtype=float, device='cpu')", "wp.clone(a)", "wp.array(x, dtype=float, device='cpu')",
     "wp.from_numpy(x, dtype=float, device='cpu')", "a.numpy()",
@@ -88,11 +92,20 @@ def over(ours: float, others: dict[str, float | None]) -> dict[str, float]:
     return {name: ours / other for name, other in others.items() if other}
 
 
+def kernel_goal(row: str, speed: float, ratios: dict[str, float]) -> tuple[bool | None, str]:
+    """Whether it is met, and what it is. Figures wanted of one machine say nothing of others: there is no verdict then."""
+    if "copy" in ratios:
+        return ratios["copy"] >= COPY_SHARE, f"≥ {COPY_SHARE:g} × the copy"
+    goal = KERNEL_GOALS.get(row)
+    is_that_machine = platform.machine() == "aarch64" and len(os.sched_getaffinity(0)) == 2
+    return (speed >= goal, f"≥ {goal:g}") if goal and is_that_machine else (None, "")
+
+
 def kernels(table: Table, found: dict) -> None:
     for row, speeds in found["speeds"].items():
         if "Weft" in speeds:
             ratios = over(speeds["Weft"], {name: speed for name, speed in speeds.items() if name != "Weft"})
-            table.add(ratios, row, f"{speeds['Weft']:.4g} {ROWS[row][1]}")
+            table.add(ratios, row, f"{speeds['Weft']:.4g} {ROWS[row][1]}", *kernel_goal(row, speeds["Weft"], ratios))
 
 
 def package(table: Table, found: dict) -> None:
@@ -119,7 +132,12 @@ def package(table: Table, found: dict) -> None:
 def arrays(table: Table, found: dict) -> None:
     ours, peer = found["here"], found["warp-lang"]
     for name in SPELLINGS:
-        table.add(over(1 / ours[name], {"warp-lang": peer and 1 / peer[name]}), name, f"{ours[name]:.2f} µs")
+        goal = ARRAY_GOALS[name]
+        met = None if goal is None else ours[name] <= goal
+        table.add(over(1 / ours[name], {"warp-lang": peer and 1 / peer[name]}), name, f"{ours[name]:.2f} µs", met, f"≤ {goal} µs")
+    limits = [(ours[name], goal) for name, goal in ARRAY_GOALS.items() if goal is not None]
+    within = sum(took <= goal for took, goal in limits)
+    table.add({}, "spellings within their goals (0.8, 1.6 and 0.7 µs)", f"{within} of {len(limits)}", within == len(limits), "all")
 
 
 def lanes(table: Table, found: dict) -> None:

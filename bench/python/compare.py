@@ -38,6 +38,7 @@ ROWS = (  # key, what, goal in seconds
     ("fifty_cold", "first launches of 50 kernels, cold cache", 0.5),
     ("fifty_warm", "first launches of 50 kernels, warm cache, fresh process", 8e-3),
     ("import", "import warp; wp.init() after NumPy", 30e-3),
+    ("begin", "import warp and a first launch after NumPy, warm cache", 30e-3),
 )
 
 
@@ -65,6 +66,7 @@ class Package:
         with tempfile.TemporaryDirectory() as folder:
             self.note("first_cold", self.run("first", folder)["first"])
             self.note("first_warm", self.run("first", folder)["first"])
+            self.note("begin", self.run("begin", folder)["begin"])
 
     def fifty(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

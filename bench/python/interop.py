@@ -43,6 +43,7 @@ def cases(device: str) -> dict:
     import warp as wp
 
     wp.config.quiet = True
+    wp.config.first_versions = False  # full ones are what is measured
     wp.init()
 
     @wp.kernel
@@ -86,6 +87,7 @@ def paddle_cases() -> dict:
     import warp as wp
 
     wp.config.quiet = True
+    wp.config.first_versions = False  # full ones are what is measured
     wp.init()
     tensor, array = paddle.ones([64]), wp.ones(64, dtype=float, device="cpu")
     return {"from_paddle": lambda: wp.from_paddle(tensor), "to_paddle": lambda: wp.to_paddle(array)}

@@ -5,8 +5,9 @@
 
 One core, since a launch with one thread of wp.config.cpu_threads is serial and takes one lane. Before that, processes on all cores fill
 the kernel cache. Rounds go over all lane counts in turn, so that other work on the machine meets all of them; the fastest of each
-counts. The last columns are the chosen one's share of the best, and which that was. `--seconds`: of measuring a kernel, at most, but for
-its first round. `--quick`: a fifth of the size, a second a kernel.
+counts. `[…]` marks the number that was chosen, as wp.kernel_report tells it; the first column is the rate of that choice, the last ones
+its share of the best, and which that was. `--seconds`: of measuring a kernel, at most, but for its first round. `--quick`: a fifth of
+the size, a second a kernel.
 """
 
 from __future__ import annotations
@@ -53,6 +54,16 @@ def compile_all(names: list[str], lanes: int) -> None:
             launch(wp, case)
 
 
+def choice(wp, case) -> int:
+    """How many lanes the compiler chooses for a case."""
+    wp.config.cpu_lanes = 0
+    wp.config.record_kernels = True
+    launch(wp, case)
+    wp.config.record_kernels = False
+    built = [row for row in wp.kernel_report() if row["name"] == case[1].key and row["adjoint"] == bool(case[6])]
+    return built[-1]["lanes"]
+
+
 def measure(wp, case, rounds: int, seconds: float) -> dict[int, float]:
     best = dict.fromkeys(LANES, float("inf"))
     end = time.perf_counter() + seconds
@@ -64,6 +75,10 @@ def measure(wp, case, rounds: int, seconds: float) -> dict[int, float]:
         if number and time.perf_counter() > end:
             break
     return best
+
+
+def _cell(rate: float, is_chosen: bool) -> str:
+    return f"{f'[{rate:.1f}]':>11}" if is_chosen else f"{rate:10.1f} "
 
 
 def main() -> None:
@@ -91,15 +106,16 @@ def main() -> None:
 
     near, found = 0, {}
     table = [case for case in cases(options.part) if not options.names or case[0] in options.names]
-    print(f"{'':14}" + "".join(f"{lanes or 'chosen':>10}" for lanes in LANES) + "   of best")
+    print(f"{'':14}" + "".join(f"{lanes or 'chosen':>10} " for lanes in LANES) + "  of best")
     for case in table:
+        chosen = choice(wp, case)  # before any other launch: its code is not there yet
         best = measure(wp, case, options.rounds, options.seconds)
         winner = min((lanes for lanes in LANES if lanes), key=lambda lanes: best[lanes])
         share = best[winner] / best[0]
         near += share >= 0.9
-        found[case[0]] = {"of best": share, **{str(lanes or "chosen"): case[4] / best[lanes] for lanes in LANES}}
-        rates = "".join(f"{case[4] / best[lanes]:10.1f}" for lanes in LANES)
-        print(f"{case[0]:14}{rates}   {share:.2f} of {winner:2}  {case[5]}", flush=True)
+        found[case[0]] = {"of best": share, "lanes": chosen, **{str(lanes or "chosen"): case[4] / best[lanes] for lanes in LANES}}
+        rates = "".join(_cell(case[4] / best[lanes], lanes == chosen) for lanes in LANES)
+        print(f"{case[0]:14}{rates}  {share:.2f} of {winner:2}; {chosen:2} chosen  {case[5]}", flush=True)
     print(f"within a tenth of the best: {near} of {len(table)}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -64,6 +64,7 @@ def rates(
     """Millions of samples a second for each call, by the best of its times; what is to be done before each is not counted."""
     import warp as wp
 
+    wp.config.first_versions = False  # full ones are what is measured
     clock = time.process_time if options.processor_time else time.perf_counter
     figures = {}
     if options.cores:

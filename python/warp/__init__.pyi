@@ -1480,6 +1480,14 @@ def jvp(function: Callable[..., Any] | Kernel, primals: _t.Sequence[Any], tangen
     Returns:
         What the function returned, and the tangents of that. Of a kernel: its outputs and their tangents.
     """
+def kernel_report() -> _b.list[_b.dict[_b.str, Any]]:
+    """What was compiled and loaded since `wp.config.record_kernels = True`, a dictionary for each build in the order in which
+    they ended: name, place of its text ("file:line"), device, `version` ("first" or "full"), `after_first` (a full version that follows
+    a first one), `source` ("compiled", "cache", or "process" for code that another
+    kernel has as well), lanes (CPU) or block, registers and local bytes of a thread (GPU), operations after optimisation, and
+    milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
+    first version and the full one that follows it are two rows, and so are a kernel and its adjoint.
+    """
 ln10: _b.float
 ln2: _b.float
 def load_aot_module(module: Any, device: Any = None, arch: Any = None, module_dir: Any = None, use_ptx: _b.bool | None = None, strip_hash: _b.bool | None = None) -> None:

@@ -1,5 +1,5 @@
-"""`python -m warp`: what a bug report needs."""
+"""`python -m warp`: what a bug report needs; with a program, what its kernels took to compile (`--help`)."""
 
-from warp._src.api.startup import report
+from warp._src.api.command_line import main
 
-print(report())
+main()

@@ -66,6 +66,7 @@ optimization_level: _b.int | None
 print_launches: _b.bool
 ptx_target_arch: _b.int | None
 quiet: _b.bool
+record_kernels: _b.bool
 track_memory: _b.bool
 use_precompiled_headers: _b.bool
 verbose: _b.bool

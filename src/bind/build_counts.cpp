@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "driver/build_log.h"
 #include "driver/late_code.h"
 
 namespace weft::bind {
@@ -14,6 +15,35 @@ struct BuildCounts {
   std::atomic<int> compiled{0}, disk{0}, process{0}, by_source{0}, first{0}, full{0}, late{0};
   std::atomic<double> front{0}, passes{0}, emit{0}, llvm_opt{0}, codegen{0}, load{0};
 } counts;
+
+/// A row of the record as Python has it; times in seconds.
+nb::dict row_as_dict(const driver::BuildRow& row) {
+  using Source = driver::BuildReport::Source;
+  const driver::BuildReport& report = row.report;
+  const bool gpu = row.device >= 0;
+  auto known = [](bool is, int number) { return is ? nb::object(nb::int_(number)) : nb::none(); };
+  nb::dict out;
+  out["kernel"] = row.kernel;
+  out["place"] = row.place;
+  out["adjoint"] = row.form.adjoint;
+  out["device"] = row.device;
+  out["first"] = report.first;
+  out["after_first"] = row.after_first;
+  out["source"] = report.source == Source::compiled ? "compiled" : report.source == Source::disk ? "cache" : "process";
+  out["lanes"] = known(!gpu, report.lanes);
+  out["block"] = known(gpu, row.block);
+  out["registers"] = known(gpu, row.registers);
+  out["local_bytes"] = known(gpu, row.local_bytes);
+  out["operations"] = known(report.ir_ops != 0, int(report.ir_ops));
+  out["front_end"] = report.seconds_front;
+  out["passes"] = report.seconds_passes;
+  out["emission"] = report.seconds_emit;
+  out["llvm_passes"] = report.seconds_llvm_opt;
+  out["code_generation"] = std::max(report.seconds_codegen - report.seconds_assembler, 0.0);
+  out["assembler"] = report.seconds_assembler;
+  out["loading"] = report.seconds_load;
+  return out;
+}
 
 }  // namespace
 
@@ -66,6 +96,16 @@ void register_build_counts(nb::module_& m) {
         return out;
       },
       "What the stages of compiling took for kernels that were launched, in seconds of all threads together.");
+  m.def("record_kernels", &driver::BuildLog::record, nb::arg("wanted"),
+        "Begins a record of what is compiled and loaded, or ends it; its rows stay.");
+  m.def(
+      "recorded_kernels",
+      [] {
+        nb::list out;
+        for (const driver::BuildRow& row : driver::BuildLog::rows()) out.append(row_as_dict(row));
+        return out;
+      },
+      "The record, a dictionary for each build in the order in which they ended; times in seconds.");
   m.def(
       "count_late_launches", [] { return int(counts.late); },
       "How many kernels were compiled while launches of them waited in a queue.");

@@ -164,6 +164,7 @@ class SavedKernel {
 
   std::shared_ptr<const driver::KernelBinary> build(cuda::Device* device, std::int64_t innermost) {
     driver::BuildRequest request;
+    request.name = name_;
     request.options = options_;
     request.form = form_;
     request.device = device;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "driver/apart_objects.h"
+#include "driver/full_versions.h"
 #include "driver/kernel_binary.h"
 #include "runtime/cache_bundles.h"
 
@@ -50,6 +51,7 @@ struct BinaryStore::Impl : std::enable_shared_from_this<Impl> {
   }
 
   void keep_ahead(const Hash128& key, Unclaimed unclaimed) {
+    if (unclaimed.binary->full()) unclaimed.binary->full()->set_unclaimed(true);
     std::lock_guard lock(mutex);
     ahead[key] = std::move(unclaimed);
   }
@@ -97,6 +99,7 @@ struct BinaryStore::Impl : std::enable_shared_from_this<Impl> {
     std::lock_guard lock(mutex);
     auto node = ahead.extract(key);
     if (node.empty()) return std::nullopt;
+    if (const auto& full = node.mapped().binary->full()) full->set_unclaimed(false);
     return std::move(node.mapped());
   }
 };

@@ -55,7 +55,8 @@ class CodeQueue {
     const std::lock_guard lock(sync_->mutex);
     std::vector<std::shared_ptr<FullVersion>> out;
     for (const auto& one : known_)
-      if (auto alive = one.lock(); alive && !alive->is_settled()) out.push_back(std::move(alive));
+      if (auto alive = one.lock(); alive && !alive->is_settled() && !alive->is_unclaimed())
+        out.push_back(std::move(alive));
     return out;
   }
 
@@ -182,6 +183,7 @@ std::shared_ptr<FullVersion> FullVersion::create_wanted(Maker make) {
 }
 
 void FullVersion::want() {
+  set_unclaimed(false);  // who asks has launched it
   State idle = State::idle;
   if (state_.compare_exchange_strong(idle, State::wanted)) queue_.add(weak_from_this());
 }

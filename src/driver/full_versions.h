@@ -32,6 +32,9 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   bool is_settled() const { return state() >= State::done; }
   /// Has it made in the background, if nobody has asked for that yet.
   void want();
+  /// Says whether the kernel was only compiled ahead of need so far: then nobody runs it, and nobody waits for this.
+  void set_unclaimed(bool unclaimed) { unclaimed_.store(unclaimed, std::memory_order_relaxed); }
+  bool is_unclaimed() const { return unclaimed_.load(std::memory_order_relaxed); }
   /// Says what a launch by the first version took: of those that wait, the one is made next that has cost most for its size.
   void note_launch(double seconds) { lost_.fetch_add(seconds, std::memory_order_relaxed); }
   /// Makes it now, or waits for whoever does.
@@ -59,6 +62,7 @@ class FullVersion : public std::enable_shared_from_this<FullVersion> {
   CodeQueue& queue_;
   const double cost_;
   std::atomic<double> lost_{0};  // seconds
+  std::atomic<bool> unclaimed_{false};
   std::atomic<State> state_{State::idle};
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable settled_;

@@ -116,6 +116,7 @@ std::atomic<const KernelVariant*>& Kernel::slot(KernelSignature& signature, Laun
 BuildRequest Kernel::request_for(const KernelSignature& signature, LaunchForm form) const {
   BuildRequest request;
   request.kernel = decl_.get();
+  request.name = name_;
   request.lowered = lowered_;
   request.arg_types = signature.types;
   request.form = form;

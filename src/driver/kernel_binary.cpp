@@ -13,6 +13,7 @@
 #include "driver/apart_objects.h"
 #include "driver/binary_store.h"
 #include "driver/block_room.h"
+#include "driver/build_log.h"
 #include "driver/first_version.h"
 #include "driver/full_versions.h"
 #include "driver/kernel_keys.h"
@@ -171,7 +172,7 @@ class BinaryStore::Search {
       const std::size_t told = own->sink.all().size();
       Found code;
       try {
-        code = own->search->by_content(*own->module, own->search->key_);
+        code = BuildLog::noted(own->request, own->search->by_content(*own->module, own->search->key_), own->report);
         if (!code && own->sink.all().size() > told) problem = render(own->sink.all()[told]);
       } catch (const std::exception& error) {
         problem = error.what();
@@ -544,6 +545,8 @@ class BinaryStore::Search {
   /// Makes the full version of what was asked for. It needs nothing of whoever asked.
   FullVersion::Maker maker(std::string text, const Hash128& key) const {
     BuildRequest request;
+    request.name = request_.name;
+    request.place = BuildLog::place_of(request_);
     request.form = request_.form;
     request.options = request_.options;
     request.known = KnownKeys{key, source_key_, group_};
@@ -556,7 +559,7 @@ class BinaryStore::Search {
         if (!ir) return std::unique_ptr<ir::Module>();
         return ir::parse_module(std::make_shared<SourceFile>(name, std::move(*ir)), unheard);
       };
-      return Search(*store, request, target_of(request), unheard, report).run();
+      return BuildLog::noted(request, Search(*store, request, target_of(request), unheard, report).run(), report);
     };
   }
 
@@ -585,8 +588,8 @@ std::shared_ptr<const KernelBinary> BinaryStore::get(const BuildRequest& request
   BuildReport& r = report ? *report : scratch;
   r = BuildReport{};
   try {
-    if (MayBeLate::asked(request)) return Search::run_late(impl_, request, sink, r);
-    return Search(*impl_, request, target_of(request), sink, r).run();
+    if (MayBeLate::asked(request)) return BuildLog::noted(request, Search::run_late(impl_, request, sink, r), r);
+    return BuildLog::noted(request, Search(*impl_, request, target_of(request), sink, r).run(), r);
   } catch (const codegen::Error& error) {  // PTX that its device would not run, code that does not load
     sink.report(DiagCode::codegen_failed, request.kernel ? request.kernel->def->name_loc : SourceLoc{}, error.what());
     return nullptr;

@@ -101,6 +101,8 @@ struct KnownKeys {
 /// A kernel to build: where it comes from and for what.
 struct BuildRequest {
   const sema::FunctionDecl* kernel = nullptr;
+  std::string name;                    // as the program calls it, for reports; empty: as its code does
+  std::string place;                   // of its text, for reports, where `kernel` is not known any more
   std::vector<const Type*> arg_types;  // one per parameter
   LaunchForm form;
   CompileOptions options;

@@ -22,6 +22,7 @@ ONE_RUN = {
     "test_api_builtins": "calls from Python, which run on the CPU",
     "test_api_config": "settings, most of them of the CPU",
     "test_api_native": "C++ for the CPU",
+    "test_command_line": "programs of their own",
     "test_compile_errors": "errors of the compiler come before any device",
     "test_completeness": "counts statements",
     "test_cuda": "about CUDA devices",

@@ -70,6 +70,26 @@ def run(tmp_path, body, kernels=None):
     return done.stdout
 
 
+def test_nobody_waits_for_full_versions_of_what_was_not_launched(tmp_path):
+    run(
+        tmp_path,
+        """
+        _weft.set_first_versions(True, 0.0)  # every kernel begins with one
+        wp.config.record_kernels = True
+        for i in range(3): launch(i)
+        rest()
+        assert begun()
+        assert _weft.count_first_versions() == 3, _weft.count_first_versions()
+        wp.finish_kernels()
+        assert sorted(row["name"] for row in wp.kernel_report() if row["after_first"]) == ["k0", "k1", "k2"]
+        launch(3)
+        assert _weft.count_first_versions() == 1 and len(wp.kernel_report()) == 7
+        wp.finish_kernels()
+        assert _weft.count_first_versions() == 0 and wp.kernel_report()[-1]["after_first"]
+        """,
+    )
+
+
 def test_kernels_behind_are_compiled_and_used(tmp_path):
     run(
         tmp_path,

@@ -236,6 +236,30 @@ def test_graphs_wait_for_the_full_version(always):
     assert launches(fresh, x, 1) == before and made() == (0, 0)
 
 
+def test_saved_graphs_hold_the_full_version(always, tmp_path):
+    """What a file holds is made fully where it was captured and where it is loaded."""
+    x = wp.array(np.arange(50.0, dtype=np.float32), device="cpu")
+    y = wp.zeros(50, dtype=float, device="cpu")
+    begun = make_math()
+    before = launches(begun, x, 1)
+    made = Counted()
+    with wp.ScopedCapture(device="cpu", apic=True) as capture:
+        wp.launch(begun, dim=50, inputs=[x, y], device="cpu")
+    wp.capture_save(capture.graph, tmp_path / "saved", inputs={"x": x}, outputs={"y": y})
+    assert made() == (0, 1)
+    wp.config.record_kernels = True
+    try:
+        loaded = wp.capture_load(tmp_path / "saved", device="cpu")
+        wp.capture_launch(loaded)
+        rows = wp.kernel_report()
+    finally:
+        wp.config.record_kernels = False
+    assert rows and {row["version"] for row in rows} == {"full"} and made() == (0, 1)
+    found = wp.zeros(50, dtype=float, device="cpu")
+    loaded.get_param("y", found)
+    assert bits(found.numpy()) == before[0]
+
+
 def test_switched_off(always):
     x = wp.array(np.arange(5.0, dtype=np.float32), device="cpu")
     begun, made = make_math(), Counted()

@@ -5,6 +5,8 @@
 # PEER_PYTHON one with PyPI's warp-lang to compare with, NUMBA_PYTHON one with Numba, DRJIT_PYTHON one with Dr.Jit,
 # MUJOCO_PYTHON one with MuJoCo Warp on Weft (then PEER_PYTHON has it on warp-lang), TORCH_PYTHON one of the same version
 # as PYTHON with PyTorch. It ends with a table of them all (bench/python/closing.py).
+# At the very end stands what is more than a tenth slower than in the run before, whose figures are kept in BUILD_DIR/bench_before;
+# BENCH_BASELINE names another folder with figures to compare with (a copy of BUILD_DIR's bench_*.json and bench_results).
 # BENCH_QUICK=1: less of everything (bench/common/quick.h). A program that fails, or takes more than BENCH_LIMIT seconds,
 # holds up no other one; what failed is told at the end.
 #
@@ -23,6 +25,15 @@ if ((${#programs[@]} == 0)); then
   exit 1
 fi
 results=$build/bench_results
+before=$build/bench_before
+baseline=$(realpath -m "${BENCH_BASELINE:-$before}")
+if [[ -e $build/bench_machine.json ]]; then  # which the last run wrote when it had come to its end
+  rm -rf "$before"
+  mkdir -p "$before"
+  for kept in "$build"/bench_*.json "$results"; do
+    if [[ -e $kept ]]; then mv "$kept" "$before/"; fi
+  done
+fi
 rm -rf "$results"
 mkdir -p "$results"
 rm -f "$build"/bench_*.json  # nothing of another run in the table
@@ -91,6 +102,9 @@ echo "== all of this in one table (${SECONDS} s)"
 "$python" "$programs_in_python/closing.py" "$build" --build "${build##*/}" "${failed[@]/#/--failed=}" \
   --peer "warp-lang=${PEER_PYTHON:-}" --peer "Numba=${NUMBA_PYTHON:-}" --peer "Dr.Jit=${DRJIT_PYTHON:-}" \
   --peer "MuJoCo Warp=${MUJOCO_PYTHON:-}" --peer "PyTorch=${TORCH_PYTHON:-$python}" || failed+=(closing.py)
+"$python" "$programs_in_python/against_before.py" --note "$build" --build "${build##*/}"
+echo
+"$python" "$programs_in_python/against_before.py" "$build" "$baseline" || failed+=(against_before.py)
 if ((${#failed[@]})); then
   echo "bench: these failed: ${failed[*]}" >&2
   exit 1

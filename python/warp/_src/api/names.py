@@ -172,6 +172,7 @@ _LATE = {
         "set_module_options",
     ),
     "warp._src.kernels.reference": ("address_of", "ref"),
+    "warp._src.session.kernel_report": ("kernel_report",),
     "warp._src.values.tile_type": ("tile", "tile_stack"),
 }
 """Modules that start-up does not pay for, and their names."""

@@ -1,4 +1,4 @@
-"""Start-up and self-description: `wp.init` and its banner, `python -m warp`, `wp.print_diagnostics`."""
+"""Start-up and self-description: `wp.init` and its banner, the report of `python -m warp`, `wp.print_diagnostics`."""
 
 from __future__ import annotations
 

@@ -59,6 +59,7 @@ launch_array_access_mode: LaunchArrayAccessMode = LaunchArrayAccessMode.RELAXED
 verify_autograd_array_access: bool = False  # writes that would spoil a gradient are reported
 legacy_scalar_return_types: bool = False  # builtins called from Python give plain numbers for every scalar type
 track_memory: bool = False  # allocations of arrays are recorded: wp.print_memory_report()
+record_kernels: bool = False  # what is compiled and loaded is recorded: wp.kernel_report()
 
 # CUDA devices.
 verify_cuda: bool = False

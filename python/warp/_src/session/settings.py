@@ -63,6 +63,8 @@ class _ConfigModule(_pytypes.ModuleType):
             _weft.set_late_launches(bool(value))
         elif name == "track_memory":
             memory_report.track_memory(bool(value))
+        elif name == "record_kernels":
+            _weft.record_kernels(bool(value))
         elif before is _UNKNOWN:
             _unknown_flag(name)
         elif name in self.NOTED and value != before:
