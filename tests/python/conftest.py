@@ -48,6 +48,7 @@ ONE_RUN = {
     "test_geometry_machine": "programs of their own",
     "test_tile_clients": "chooses devices itself",
     "test_tile_machine": "programs of their own",
+    "test_tile_own_random": "chooses devices itself",
     "test_tile_reference": "chooses devices itself",
     "test_tile_slopes": "chooses devices itself",
     "test_tile_programs": "programs of their own",
