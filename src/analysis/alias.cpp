@@ -180,8 +180,7 @@ BaseMask Alias::touched(BaseMask bases) const {
 }
 
 BaseMask Alias::direct_reads(const ir::Op& op) const {
-  if (op.code == OpCode::barrier || op.code == OpCode::fence)
-    return kUnknownBase;  // others read what this thread wrote before
+  if (ir::shows_memory(op.code)) return kUnknownBase;  // others read what this thread wrote before
   switch (ir::access_of(op.code)) {
     case ir::Access::reads:
     case ir::Access::updates: return bases(op.operand(0));
@@ -198,8 +197,7 @@ BaseMask Alias::direct_reads(const ir::Op& op) const {
 }
 
 BaseMask Alias::direct_writes(const ir::Op& op) const {
-  if (op.code == OpCode::barrier || op.code == OpCode::fence)
-    return kUnknownBase;  // what others wrote is seen from here on
+  if (ir::shows_memory(op.code)) return kUnknownBase;  // what others wrote is seen from here on
   switch (ir::access_of(op.code)) {
     case ir::Access::writes:
     case ir::Access::updates: return bases(op.operand(0));

@@ -99,6 +99,8 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::meet:
       case OpCode::check: sum.outside = true; break;
       case OpCode::fence:
+      case OpCode::tally:
+      case OpCode::warp_sync:
       case OpCode::barrier:  // from here on all that other threads wrote may be seen, wherever it lies
         sum.outside = sum.reads_unknown = sum.writes_unknown = true;
         sum.reads.assign(sum.reads.size(), true);

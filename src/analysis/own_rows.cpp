@@ -66,11 +66,13 @@ class Finder {
       case OpCode::thread:
       case OpCode::breakpoint:
       case OpCode::barrier:
+      case OpCode::tally:
       case OpCode::fence:
       case OpCode::warp:
       case OpCode::lane:
       case OpCode::vote:
       case OpCode::shuffle:
+      case OpCode::warp_sync:
       case OpCode::print:
       case OpCode::printf: return false;
       default: return is_plain(op);  // safe: it must not have to do with rows

@@ -62,12 +62,14 @@ void Reverser::replay_op(const Op& op, bool record) {
     case OpCode::on_gpu:
     case OpCode::objects:
     case OpCode::barrier:
+    case OpCode::tally:
     case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::vote:
     case OpCode::shuffle:
+    case OpCode::warp_sync:
     case OpCode::texture:
     case OpCode::running:
     case OpCode::any:

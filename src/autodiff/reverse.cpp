@@ -98,6 +98,8 @@ void Reverser::reverse_op(const Op& op) {
     b_.op_typed(op.code, {}, {});
     return;
   }
+  if (op.code == OpCode::tally) return void(b_.op_typed(OpCode::barrier, {}, {}));
+  if (op.code == OpCode::warp_sync) return void(b_.op_typed(op.code, mapped_all(op.operands), {}));
   switch (op.code) {
     case OpCode::if_: return reverse_if(op);
     case OpCode::for_:

@@ -112,6 +112,14 @@ WEFT_HOT std::size_t read_dims(PyObject* dim, std::int64_t out[kMaxRank]) {
   return std::size_t(n);
 }
 
+namespace {
+
+bool holds_tiles(const builtins::Pattern& pattern) {
+  return pattern.kind == builtins::Pattern::Kind::tile || (pattern.element && holds_tiles(*pattern.element));
+}
+
+}  // namespace
+
 WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const ArgumentList& args) {
   if (driver::KernelSignature* plain = kernel.plain_signature(); plain && args.size() == plain->types.size())
     return *plain;
@@ -132,6 +140,13 @@ WEFT_HOT driver::KernelSignature& signature_for(PythonKernel& kernel, const Argu
       continue;
     }
     const builtins::Pattern& pattern = params[i].pattern;
+    if (holds_tiles(pattern))
+      launch_error(
+          kernel,
+          "argument '" + params[i].name + "' is annotated as " + builtins::to_string(pattern) +
+              ", but tiles live in kernels only: kernels take arrays; annotate it as one, wp.array(dtype=…), and "
+              "load a part of it in the kernel: wp.tile_load(…)",
+          PyExc_TypeError);
     const Type* type = pattern.kind == builtins::Pattern::Kind::exact ? pattern.type
                        : i < args.size()                              ? type_of_value(args[i])
                                                                       : nullptr;

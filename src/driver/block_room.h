@@ -1,4 +1,5 @@
-// Whether the memory that the threads of a block share fits a device, and what is said if it does not.
+// Whether the memory of tiles fits: what the threads of a block share a device, what is a thread's own the CPU. And what is said
+// if it does not.
 #pragma once
 #include "cuda/device.h"
 #include "ir/ir.h"
@@ -8,5 +9,8 @@ namespace weft::driver {
 
 /// Reports a kernel that wants more than the device has: bytes, the largest tiles with their lines, what to do.
 bool fits_shared_memory(const ir::Function& kernel, const cuda::Device& device, bool adjoint, DiagnosticSink& sink);
+
+/// Reports a kernel whose tiles take more than a thread of the CPU may have.
+bool fits_private_memory(const ir::Function& kernel, bool adjoint, DiagnosticSink& sink);
 
 }  // namespace weft::driver

@@ -96,6 +96,7 @@ std::vector<runtime::CheckSite> describe_sites(const ir::Module& module) {
         case ir::CheckKind::bounds: site.kind = runtime::CheckSiteKind::bounds; break;
         case ir::CheckKind::divide_by_zero: site.kind = runtime::CheckSiteKind::divide_by_zero; break;
         case ir::CheckKind::not_finite: site.kind = runtime::CheckSiteKind::not_finite; break;
+        case ir::CheckKind::aligned: site.kind = runtime::CheckSiteKind::aligned; break;
         case ir::CheckKind::object: site.kind = runtime::CheckSiteKind::object; break;
         case ir::CheckKind::together: site.kind = runtime::CheckSiteKind::together; break;
       }

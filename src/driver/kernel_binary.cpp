@@ -414,9 +414,10 @@ class BinaryStore::Search {
       sink_.report(DiagCode::codegen_failed, error.loc(), error.what());
       return false;
     }
-    if (request_.device &&
-        !fits_shared_memory(*module.functions.back(), *request_.device, request_.form.adjoint, sink_))
-      return false;
+    const ir::Function& made = *module.functions.back();
+    const bool fits = request_.device ? fits_shared_memory(made, *request_.device, request_.form.adjoint, sink_)
+                                      : fits_private_memory(made, request_.form.adjoint, sink_);
+    if (!fits) return false;
     report_.seconds_passes = since(start);
     report_.ir_ops = count_ops(module);
     if (!request_.device && !request_.form.atomic_sums) {

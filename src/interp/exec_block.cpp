@@ -25,6 +25,13 @@ void Executor::among_threads(const ir::Op& op) {
     case OpCode::barrier:
       if (block_) weft_rt_barrier();
       return;
+    case OpCode::tally: {
+      const bool flag = bits(op.operand(0)) != 0;
+      return set_bits(op.result(), std::uint64_t(block_ ? weft_rt_tally(flag) : flag));
+    }
+    case OpCode::warp_sync:
+      if (block_) weft_rt_vote(std::uint32_t(bits(op.operand(0))), 0);
+      return;
     case OpCode::warp: return set_bits(op.result(), block_ ? weft_rt_warp() : 1);
     case OpCode::lane: return set_bits(op.result(), unsigned(thread_of_block()) % kWarp);
     case OpCode::vote: {

@@ -185,10 +185,12 @@ void Executor::execute(const ir::Op& op) {
     case OpCode::block_dim:
     case OpCode::block_thread:
     case OpCode::barrier:
+    case OpCode::tally:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::vote:
-    case OpCode::shuffle: return among_threads(op);
+    case OpCode::shuffle:
+    case OpCode::warp_sync: return among_threads(op);
     case OpCode::on_gpu: return set_bits(op.result(), 0);
     case OpCode::objects: return set_bits(op.result(), context_.objects);
     case OpCode::breakpoint: return weft_rt_breakpoint(&context_);

@@ -343,6 +343,15 @@ Error infer_effect(const Op& op, Types& results) {
       if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
       if (!operand_type(op, 1)->is_bool()) return fail_operand(op, 1, "bool");
       return {};
+    case OpCode::tally:
+      results = {types::i32()};
+      if (Error e = need_operands(op, 1)) return e;
+      if (!operand_type(op, 0)->is_bool()) return fail_operand(op, 0, "bool");
+      return {};
+    case OpCode::warp_sync:
+      if (Error e = need_operands(op, 1)) return e;
+      if (operand_type(op, 0) != types::u32()) return fail_operand(op, 0, "uint32");
+      return {};
     case OpCode::shuffle:
       if (Error e = need_operands(op, 3)) return e;
       results = {operand_type(op, 1)};

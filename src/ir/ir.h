@@ -45,6 +45,10 @@ Effect effect_of(OpCode code);
 Access access_of(OpCode code);
 Derivative derivative_of(OpCode code);
 Lanes lanes_of(OpCode code);
+/// Behind it all that other threads wrote before may be seen, wherever it lies.
+inline bool shows_memory(OpCode code) {
+  return code == OpCode::barrier || code == OpCode::tally || code == OpCode::fence || code == OpCode::warp_sync;
+}
 
 enum class AtomicKind : std::uint8_t { add, min, max, exch, cas, bit_and, bit_or, bit_xor };
 inline constexpr int kAtomicKinds = 8;
@@ -58,8 +62,8 @@ inline constexpr int kMaxTypeDepth = 32;                                 // stru
 inline constexpr int kMaxRegionDepth = 256;                              // regions inside each other
 
 /// What a failed `check` reports.
-enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite, object, together };
-inline constexpr int kCheckKinds = 5;
+enum class CheckKind : std::uint8_t { bounds, divide_by_zero, not_finite, object, aligned, together };
+inline constexpr int kCheckKinds = 6;
 std::string_view name_of(CheckKind kind);
 
 struct Op;

@@ -324,8 +324,10 @@ void TextParser::effect_operands(OpText& op) {
     case OpCode::barrier:
       if (token_.kind == TokenKind::number) op.probe.imm = integer("turns", kMostTurnsAhead);
       return;
+    case OpCode::tally:
     case OpCode::vote:
-    case OpCode::shuffle: value_list(op.operands); return;
+    case OpCode::shuffle:
+    case OpCode::warp_sync: value_list(op.operands); return;
     case OpCode::texture:
       op.probe.imm = integer("a rank", ir::kTextureWhole + 3);
       expect(',');

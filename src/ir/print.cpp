@@ -133,12 +133,14 @@ bool is_printable(const Op& op) {
     case OpCode::objects:
     case OpCode::breakpoint:
     case OpCode::barrier:
+    case OpCode::tally:
     case OpCode::meet:
     case OpCode::fence:
     case OpCode::warp:
     case OpCode::lane:
     case OpCode::vote:
     case OpCode::shuffle:
+    case OpCode::warp_sync:
     case OpCode::texture:
     case OpCode::print:
     case OpCode::printf:
@@ -487,8 +489,10 @@ void Printer::effect(const Op& op) {
       out_ += " " + std::to_string(op.imm) + ", ";
       values(op.operands);
       return;
+    case OpCode::tally:
     case OpCode::vote:
     case OpCode::shuffle:
+    case OpCode::warp_sync:
       out_ += " ";
       values(op.operands);
       return;

@@ -57,8 +57,10 @@ inline bool waits_in_block(const Module& module) {
         case OpCode::block_thread:
         case OpCode::lane:
         case OpCode::shuffle:
+        case OpCode::tally:
         case OpCode::vote:
-        case OpCode::warp: found = true; break;
+        case OpCode::warp:
+        case OpCode::warp_sync: found = true; break;
         default: break;  // safe: all others are a thread's own
       }
     });

@@ -213,6 +213,8 @@ class Owner {
         case OpCode::warp:
         case OpCode::shuffle:
         case OpCode::vote:
+        case OpCode::tally:
+        case OpCode::warp_sync:
         case OpCode::for_:
         case OpCode::while_: fits = false; break;
         default: break;  // safe: all others know nothing of threads

@@ -15,9 +15,10 @@ ir::Value* answer_of(ir::Function& function, ir::Op& op, bool gpu, bool blocks) 
     // Elsewhere a thread is a warp of its own.
     case ir::OpCode::warp: return function.constant_int(types::u32(), 1);
     case ir::OpCode::lane: return function.constant_int(types::u32(), 0);
+    case ir::OpCode::tally:
     case ir::OpCode::vote: {
       ir::Builder b(function, op.parent, &op);
-      return b.cast(op.operand(1), types::u32());
+      return b.cast(op.operands.back(), op.result()->type);
     }
     case ir::OpCode::shuffle: return op.operand(1);
     case ir::OpCode::texture: return function.zero(op.result()->type);  // in code that only a GPU takes

@@ -61,6 +61,16 @@ class Block {
     wait([&] { return rounds_ != round; }, [&] { ++rounds_, arrived_ = 0; });
   }
 
+  /// A round of it has the sum of what its threads say. Nobody begins another one before all have come, but those of this
+  /// one may read their sum when the next is under way: sums take turns.
+  int tally(bool flag) noexcept {
+    const std::uint64_t round = rounds_;
+    if (arrived_ == 0) said_[round % 2] = 0;
+    said_[round % 2] += flag;
+    barrier();
+    return said_[round % 2];
+  }
+
   std::uint32_t present() const {
     std::uint32_t bits = 0;
     const int warp = fibers_.current() / kWarp;
@@ -154,6 +164,7 @@ class Block {
   void* state_ = nullptr;
   int arrived_ = 0;
   std::uint64_t rounds_ = 0;
+  int said_[2] = {0, 0};
   int progress_ = 0;  // turns given away since somebody came further
   std::vector<Warp> warps_;
   std::vector<std::byte> memory_;
@@ -208,6 +219,9 @@ void weft_rt_blocks(std::int64_t begin, std::int64_t end, const void* params, we
 
 void weft_rt_barrier() {
   if (Block* block = Block::current()) block->barrier();
+}
+std::int32_t weft_rt_tally(std::int32_t flag) {
+  return Block::current() ? Block::current()->tally(flag != 0) : flag != 0;
 }
 std::int32_t weft_rt_thread() { return Block::current() ? Block::current()->thread() : 0; }
 std::int32_t weft_rt_threads() { return Block::current() ? Block::current()->threads() : 1; }

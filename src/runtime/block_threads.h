@@ -28,6 +28,8 @@ void weft_rt_blocks(std::int64_t begin, std::int64_t end, const void* params, we
                     std::int64_t stack_bytes);
 /// Waits for the threads of the block that have not left. A thread that is a block of its own waits for nobody.
 void weft_rt_barrier();
+/// The same; gives how many of them have the flag.
+std::int32_t weft_rt_tally(std::int32_t flag);
 /// The thread's number in its block, and how many there are.
 std::int32_t weft_rt_thread();
 std::int32_t weft_rt_threads();

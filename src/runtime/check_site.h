@@ -13,6 +13,7 @@ enum class CheckSiteKind : std::uint8_t {
   divide_by_zero,  // text is the expression
   not_finite,      // text is the array element, {} for each index: index and extent hold two, or four of 32 bits
   object,          // text is the kind of object; index is the id that is none of one
+  aligned,         // text is what a program promised, {} for the number of bytes, which is the index
   together,        // text is the whole message; index is the thread in its block
 };
 

@@ -27,6 +27,7 @@ std::vector<HelperSymbol> make_table() {
                                      symbol("weft_rt_threads", &weft_rt_threads),
                                      symbol("weft_rt_block_memory", &weft_rt_block_memory),
                                      symbol("weft_rt_warp", &weft_rt_warp),
+                                     symbol("weft_rt_tally", &weft_rt_tally),
                                      symbol("weft_rt_vote", &weft_rt_vote),
                                      symbol("weft_rt_shuffle", &weft_rt_shuffle)};
   std::sort(table.begin(), table.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -70,6 +70,11 @@ std::string failure_text(const CheckSite& site, std::int64_t index, std::int64_t
     case CheckSiteKind::divide_by_zero:
       return "integer division by zero" + (site.text.empty() ? "" : " in '" + site.text + "'");
     case CheckSiteKind::not_finite: return element_text(site.text, index, extent) + " is not finite";
+    case CheckSiteKind::aligned: {
+      std::string text = site.text;
+      if (const std::size_t at = text.find("{}"); at != std::string::npos) text.replace(at, 2, std::to_string(index));
+      return text;
+    }
     case CheckSiteKind::object:
       return std::to_string(std::uint64_t(index)) + " is not the id of a " + site.text + " that lives on this device";
     case CheckSiteKind::together: return site.text + ": thread " + std::to_string(index) + " differs from thread 0";

@@ -115,6 +115,32 @@ std::optional<std::size_t> place_of(std::string_view name, std::span<const std::
   return found == params.end() ? std::nullopt : std::optional(std::size_t(found - params.begin()));
 }
 
+/// The arguments in `head…tail`, apart; nothing if the text is another one.
+std::optional<std::vector<std::string_view>> arguments(std::string_view text, std::string_view head,
+                                                       std::string_view tail) {
+  if (!text.starts_with(head) || !text.ends_with(tail) || text.size() < head.size() + tail.size()) return std::nullopt;
+  const std::string_view inner = text.substr(head.size(), text.size() - head.size() - tail.size());
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < inner.size(); ++at) {
+    depth += inner[at] == '(' ? 1 : inner[at] == ')' ? -1 : 0;
+    if (depth < 0) return std::nullopt;  // the bracket is another one's
+    if (inner[at] != ',' || depth > 0) continue;
+    parts.push_back(inner.substr(start, at - start));
+    start = at + 1;
+  }
+  parts.push_back(inner.substr(start));
+  return parts;
+}
+
+std::optional<KnownNative::Mask> mask_of(std::string_view text, std::span<const std::string> params) {
+  if (text == "__activemask()") return KnownNative::Mask{0, {}, true};
+  if (const auto param = place_of(text, params)) return KnownNative::Mask{0, param, false};
+  if (const auto bits = number(text)) return KnownNative::Mask{*bits, {}, false};
+  return std::nullopt;
+}
+
 /// `return __shfl_…_sync(mask, x, n);`, perhaps with the width of a whole warp behind.
 std::optional<KnownNative> shuffle(std::string_view text, std::span<const std::string> params) {
   using From = KnownNative::From;
@@ -123,27 +149,153 @@ std::optional<KnownNative> shuffle(std::string_view text, std::span<const std::s
                                                           {"return__shfl_down_sync(", From::above},
                                                           {"return__shfl_up_sync(", From::below}};
   for (const auto& [head, from] : kForms) {
-    if (!text.starts_with(head) || !text.ends_with(");")) continue;
-    std::string_view inner = text.substr(head.size(), text.size() - head.size() - 2);
-    std::vector<std::string_view> parts;
-    for (std::size_t at = 0; at <= inner.size();) {
-      const std::size_t end = std::min(inner.find(',', at), inner.size());
-      parts.push_back(inner.substr(at, end - at));
-      at = end + 1;
-    }
-    if (parts.size() < 3 || parts.size() > 4) return std::nullopt;
-    if (parts.size() == 4 && parts[3] != "32" && parts[3] != "warpSize") return std::nullopt;
-    const auto mask = number(parts[0]);
-    const auto value = place_of(parts[1], params);
+    const auto parts = arguments(text, head, ");");
+    if (!parts) continue;
+    if (parts->size() < 3 || parts->size() > 4) return std::nullopt;
+    if (parts->size() == 4 && (*parts)[3] != "32" && (*parts)[3] != "warpSize") return std::nullopt;
+    const auto mask = mask_of((*parts)[0], params);
+    const auto value = place_of((*parts)[1], params);
     if (!mask || !value) return std::nullopt;
-    KnownNative found{Kind::shuffle, *value, from, *mask};
-    found.distance_param = place_of(parts[2], params);
-    const auto distance = number(parts[2]);
+    KnownNative found{Kind::shuffle, *value, *mask, from};
+    found.distance_param = place_of((*parts)[2], params);
+    const auto distance = number((*parts)[2]);
     if (!found.distance_param && !distance) return std::nullopt;
     found.distance = distance.value_or(0);
     return found;
   }
   return std::nullopt;
+}
+
+/// `x`, `!x`, `x != 0`, `x == 0`, or a number.
+std::optional<KnownNative::Condition> condition_of(std::string_view text, std::span<const std::string> params) {
+  KnownNative::Condition found;
+  const auto constant = text == "true" ? std::optional(1u) : text == "false" ? std::optional(0u) : number(text);
+  if (constant) {
+    found.constant = *constant != 0;
+    return found;
+  }
+  if (text.starts_with('!')) {
+    found.negated = found.compared = true;
+    text.remove_prefix(1);
+  } else if (text.ends_with("==0") || text.ends_with("!=0")) {
+    found.negated = text[text.size() - 3] == '=';
+    found.compared = true;
+    text.remove_suffix(3);
+  }
+  found.param = place_of(text, params);
+  return found.param ? std::optional(found) : std::nullopt;
+}
+
+/// What is returned, without a conversion to a number of 32 bits around it.
+std::string_view unwrapped(std::string_view text, bool& narrowed) {
+  for (std::string_view type : {"int", "unsigned", "unsignedint", "int32_t", "uint32_t", "wp::int32", "wp::uint32"}) {
+    const std::string before = "(" + std::string(type) + ")", call = std::string(type) + "(";
+    if (text.starts_with(before)) {
+      narrowed = true;
+      return text.substr(before.size());
+    }
+    if (text.starts_with(call) && text.ends_with(')')) {
+      narrowed = true;
+      return text.substr(call.size(), text.size() - call.size() - 1);
+    }
+  }
+  return text;
+}
+
+/// `return f(mask, condition);` of a warp, `return f(condition);` of a block.
+std::optional<KnownNative> vote(std::string_view text, std::span<const std::string> params) {
+  struct Form {
+    std::string_view head;
+    Kind kind;
+    bool of_warp;
+  };
+  constexpr Form kForms[] = {
+      {"__ballot_sync(", Kind::ballot, true},           {"__any_sync(", Kind::any_of_warp, true},
+      {"__all_sync(", Kind::all_of_warp, true},         {"__syncthreads_count(", Kind::count, false},
+      {"__syncthreads_or(", Kind::any_of_block, false}, {"__syncthreads_and(", Kind::all_of_block, false},
+  };
+  for (const Form& form : kForms) {
+    const auto parts = arguments(text, form.head, ")");
+    if (!parts) continue;
+    if (parts->size() != (form.of_warp ? 2u : 1u)) return std::nullopt;
+    KnownNative found{form.kind};
+    if (form.of_warp) {
+      const auto mask = mask_of((*parts)[0], params);
+      if (!mask) return std::nullopt;
+      found.mask = *mask;
+    }
+    const auto condition = condition_of(parts->back(), params);
+    if (!condition) return std::nullopt;
+    found.condition = *condition;
+    return found;
+  }
+  return std::nullopt;
+}
+
+/// `return threadIdx.x;` and its like.
+std::optional<KnownNative> number_of_thread(std::string_view text) {
+  constexpr std::pair<std::string_view, Kind> kForms[] = {
+      {"__activemask()", Kind::active}, {"threadIdx.x", Kind::thread},        {"WP_TILE_THREAD_IDX", Kind::thread},
+      {"blockDim.x", Kind::threads},    {"WP_TILE_BLOCK_DIM", Kind::threads},
+  };
+  for (const auto& [name, kind] : kForms) {
+    if (!text.starts_with(name)) continue;
+    const std::string_view rest = text.substr(name.size());
+    if (rest.empty()) return KnownNative{kind};
+    if (kind != Kind::thread) continue;
+    if (rest == "&31" || rest == "%32" || rest == "%warpSize") return KnownNative{Kind::lane};
+    if (rest == ">>5" || rest == "/32" || rest == "/warpSize") return KnownNative{Kind::number_of_warp};
+  }
+  return std::nullopt;
+}
+
+/// A return of a vote or of a thread's number.
+std::optional<KnownNative> told_by_threads(std::string_view text, std::span<const std::string> params) {
+  if (!text.starts_with("return") || !text.ends_with(';')) return std::nullopt;
+  bool narrowed = false;
+  text = unwrapped(text.substr(6, text.size() - 7), narrowed);
+  auto found = vote(text, params);
+  if (!found) found = number_of_thread(text);
+  if (found) found->narrowed = narrowed;
+  return found;
+}
+
+/// Whether a CPU's side says what the other one means for a block of one thread.
+bool says_for_one(std::string_view cpu, KnownNative& gpu, std::span<const std::string> params) {
+  if (!cpu.starts_with("return") || !cpu.ends_with(';')) return false;
+  const std::string_view value = cpu.substr(6, cpu.size() - 7);
+  switch (gpu.kind) {
+    case Kind::active:
+    case Kind::threads: return number(value) == 1u;
+    case Kind::thread:
+    case Kind::lane:
+    case Kind::number_of_warp: return number(value) == 0u;
+    case Kind::ballot:
+    case Kind::any_of_warp:
+    case Kind::all_of_warp:
+    case Kind::count:
+    case Kind::any_of_block:
+    case Kind::all_of_block: break;
+    case Kind::nothing:
+    case Kind::barrier:
+    case Kind::trailing_zeros:
+    case Kind::bit_count:
+    case Kind::shuffle:
+    case Kind::warp_barrier: return false;
+  }
+  const KnownNative::Condition& condition = gpu.condition;
+  if (!condition.param) return number(value) == std::uint32_t(condition.constant);
+  const std::string& name = params[*condition.param];
+  if (condition.negated) return value == "!" + name || value == name + "==0" || value == name + "?0:1";
+  gpu.of_bool = value == name;  // other numbers would be given back as they are
+  return gpu.of_bool || value == name + "!=0" || value == name + "?1:0" || value == "!!" + name;
+}
+
+std::optional<KnownNative> warp_barrier(std::string_view text, std::span<const std::string> params) {
+  const auto parts = arguments(text, "__syncwarp(", ");");
+  if (!parts || parts->size() != 1) return std::nullopt;
+  const auto mask = parts->front().empty() ? std::optional(KnownNative::Mask{}) : mask_of(parts->front(), params);
+  return mask ? std::optional(KnownNative{Kind::warp_barrier, 0, *mask}) : std::nullopt;
 }
 
 bool is_barrier(std::string_view text) { return text == "WP_TILE_SYNC();" || text == "__syncthreads();"; }
@@ -164,6 +316,10 @@ std::optional<KnownNative> known_native(std::string_view snippet, std::span<cons
   // On a CPU a thread alone has its own number, said or not.
   if (const auto found = shuffle(gpu, params))
     if (cpu == gpu || cpu == "return" + params[found->param] + ";") return found;
+  if (const auto found = warp_barrier(gpu, params))
+    if (cpu.empty() || cpu == gpu) return found;
+  if (auto found = told_by_threads(gpu, params))
+    if (cpu == gpu || says_for_one(cpu, *found, params)) return found;
   return std::nullopt;
 }
 

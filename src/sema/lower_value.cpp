@@ -73,9 +73,14 @@ ir::Value* FunctionLowering::value_of(const Entity& entity, const Node& at_node)
     case Entity::Kind::none:
       fail(DiagCode::bad_call, at_node, "this has no value", "the function called here returns nothing");
       return nullptr;
-    default:
-      fail(DiagCode::bad_call, at_node, describe(entity) + " can't be used as a value in kernels");
+    default: {
+      const bool tile =
+          entity.kind == Entity::Kind::type && entity.symbol->pattern.kind == builtins::Pattern::Kind::tile;
+      fail(DiagCode::bad_call, at_node, describe(entity) + " can't be used as a value in kernels",
+           tile ? "it annotates parameters of functions; kernels make their tiles: wp.tile_zeros(…), wp.tile_load(…)"
+                : "");
       return nullptr;
+    }
   }
 }
 

@@ -6,63 +6,9 @@
 #include "sema/known_natives.h"
 #include "sema/lowering.h"
 #include "sema/native_builtins.h"
+#include "types/tile_type.h"
 
 namespace weft::sema {
-namespace {
-
-/// The body of a native function that says what an operation does; false if it must be compiled.
-bool write_known(const std::string& snippet, std::span<const std::string> params, ir::Function& function) {
-  std::optional<KnownNative> known = known_native(snippet, params);
-  if (!known) return false;
-  ir::Builder builder(function, function.body);
-  builder.set_loc(function.loc);
-  const auto& results = function.result_types;
-  auto of_bits = [&](ir::OpCode code) {
-    ir::Value* value = function.params()[known->param];
-    const bool fits = results.size() == 1 && results[0]->is_int();
-    if (!fits || (value->type != types::i64() && value->type != types::u64())) return false;
-    ir::Value* out[] = {builder.cast(builder.unary(code, value), results[0])};
-    builder.ret(out);
-    return true;
-  };
-  const auto shuffled = [&] {
-    using From = KnownNative::From;
-    using ir::OpCode;
-    ir::Value* value = function.params()[known->param];
-    const Type* type = value->type;
-    if (results.size() != 1 || results[0] != type || !type->is_scalar() || scalar_bits(type->scalar_kind()) < 32)
-      return false;
-    const auto u32 = [&](std::uint32_t n) { return builder.constant(types::u32(), n); };
-    ir::Value* far = known->distance_param ? function.params()[*known->distance_param] : u32(known->distance);
-    if (!far->type->is_int()) return false;
-    far = builder.cast(far, types::u32());
-    ir::Value *lane = builder.op(OpCode::lane, {})->result(), *from = far;
-    if (known->from == From::across) from = builder.binary(OpCode::bit_xor, lane, far);
-    if (known->from == From::above) from = builder.binary(OpCode::add, lane, far);
-    if (known->from == From::below) from = builder.binary(OpCode::sub, lane, far);
-    // Beyond the warp's ends a thread has its own number.
-    if (known->from != From::lane) from = builder.select(builder.binary(OpCode::lt, from, u32(32)), from, lane);
-    ir::Value* operands[] = {u32(known->mask), value, from};
-    ir::Value* out[] = {builder.op(OpCode::shuffle, operands)->result()};
-    builder.ret(out);
-    return true;
-  };
-  switch (known->kind) {
-    case KnownNative::Kind::shuffle: return shuffled();
-    case KnownNative::Kind::nothing:
-    case KnownNative::Kind::barrier:
-      if (!results.empty()) return false;  // it gives nothing back: clang says so
-      if (known->kind == KnownNative::Kind::barrier) builder.op_typed(ir::OpCode::barrier, {}, {});
-      builder.ret({});
-      return true;
-    case KnownNative::Kind::trailing_zeros: return of_bits(ir::OpCode::trailing_zeros);
-    case KnownNative::Kind::bit_count: return of_bits(ir::OpCode::bit_count);
-  }
-  return false;
-}
-
-}  // namespace
-
 void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Entity> args, ir::Function& function,
                                   Instance& instance) {
   const syntax::FunctionDef& def = *decl.def;
@@ -75,6 +21,15 @@ void ModuleLowering::lower_native(const FunctionDecl& decl, std::span<const Enti
   for (std::size_t i = 0; i < def.params.size(); ++i) {
     std::string param(def.params[i].name);
     names.push_back(param);
+    if (args[i].is_value() && tile_type(args[i].type())) {
+      sink_.report(
+          DiagCode::bad_call, def.params[i].loc,
+          "the native function '" + name + "' can't take a tile as '" + param +
+              "': tiles can't be parameters of native functions yet",
+          "read elements in the kernel, t[i], and pass numbers, or wp.tile_store(…) the tile and pass the array",
+          std::uint32_t(param.size()));
+      return;
+    }
     std::string type = args[i].is_value() ? types.name(args[i].type()) : "";
     if (type.empty()) {
       sink_.report(DiagCode::bad_call, def.params[i].loc,

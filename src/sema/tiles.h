@@ -178,6 +178,8 @@ class Tiles {
   /// Adds to an element atomically, to structs field by field; gives what was there.
   ir::Value* atomic_add(const Element& to, ir::Value* value, std::vector<ir::PathStep> path = {});
   ir::Value* extent(ir::Value* array, std::size_t d, const Type* type);
+  /// In debug mode: reports a part of an array whose first element or rows don't lie at multiples of 16 bytes.
+  void watch_aligned(std::string_view form, const Outer& outer);
   /// Runs `touch(indices of the array, coordinates in the tile)` for what lies in the array; `outside` for the rest.
   void each_inside(const Outer& outer, bool check, const std::function<void(Coords, Coords)>& touch,
                    const std::function<void(Coords)>& outside);

@@ -324,12 +324,41 @@ void Tiles::each_inside(const Outer& outer, bool check, const std::function<void
   });
 }
 
+void Tiles::watch_aligned(std::string_view form, const Outer& outer) {
+  // What an indexedarray names lies anywhere: it has no rows.
+  if (!f_.module_.options().debug || outer.array->type->is_indexed_array()) return;
+  const std::string before = "aligned=True does not hold for this " + std::string(form) + "(): ";
+  const auto u64 = [&](ir::Value* v) { return f_.cast(f_.cast(v, types::i64()), types::u64()); };
+  const auto check = [&](ir::Value* bytes, ir::Value* told, const std::string& what) {
+    ir::Value* zero = b_.constant(types::u64(), 0);
+    ir::Value* operands[] = {b_.binary(OpCode::eq, bytes, zero), f_.cast(told, types::i64()), b_.i64(ir::kAlignedRows)};
+    ir::Op* op = b_.op(OpCode::check, operands);
+    op->check = ir::CheckKind::aligned;
+    op->text = f_.function_.arena.copy(std::string_view(before + what));
+  };
+  const auto behind = [&](ir::Value* bytes) {
+    return b_.binary(OpCode::bit_and, bytes, b_.constant(types::u64(), ir::kAlignedRows - 1));
+  };
+  ir::Value* const start = b_.unary(OpCode::data_ptr, outer.array);
+  ir::Value* first = start;
+  for (std::size_t d = 0; d < outer.shape.size(); ++d) {
+    ir::Value* next = b_.slice(outer.array, int(d), b_.i64(1), b_.i64(2), b_.i64(1));
+    ir::Value* apart = b_.binary(OpCode::sub, b_.unary(OpCode::data_ptr, next), start);
+    first = b_.binary(OpCode::add, first, b_.binary(OpCode::mul, apart, u64(outer.offset[d])));
+    if (d + 1 < outer.shape.size() && outer.shape[d] > 1)
+      check(behind(apart), apart,
+            "rows along axis " + std::to_string(d) + " lie {} bytes apart, which is no multiple of 16");
+  }
+  check(behind(first), behind(first), "its first element lies {} bytes behind a multiple of 16");
+}
+
 Entity Tiles::form_load(const std::vector<Argument>& args) {
   static constexpr std::string_view kParams[] = {"a", "shape", "offset", "storage", "bounds_check", "aligned"};
   const auto bound = bind("tile_load", kParams, 2, args);
   if (!bound || !check_storage((*bound)[3])) return Entity::failed();
   const auto check = flag_argument((*bound)[4], "bounds_check", true);
-  if (!check || !flag_argument((*bound)[5], "aligned", false)) return Entity::failed();
+  const auto aligned = flag_argument((*bound)[5], "aligned", false);
+  if (!check || !aligned) return Entity::failed();
   ir::Value* array = array_argument("tile_load", *(*bound)[0]);
   if (!array) return Entity::failed();
   const Type* element = array->type->element();
@@ -342,6 +371,7 @@ Entity Tiles::form_load(const std::vector<Argument>& args) {
   const auto offset = offsets_argument((*bound)[2], shape->size(), "shape");
   if (!offset) return Entity::failed();
   for (ir::Value* from : *offset) agree(from, "an offset");
+  if (*aligned) watch_aligned("tile_load", {array, *offset, *shape});
   const Window made = make(element, *shape);
   if (load_wide(made, {array, *offset, *shape}, *check)) return stored(made, (*bound)[3]);
   each_inside(
@@ -385,7 +415,8 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
   const auto bound = bind(name, std::span(kParams).first(atomic ? 4 : 5), 2, args);
   if (!bound) return Entity::failed();
   const auto check = flag_argument((*bound)[3], "bounds_check", true);
-  if (!check || (!atomic && !flag_argument((*bound)[4], "aligned", false))) return Entity::failed();
+  const auto aligned = atomic ? std::optional(false) : flag_argument((*bound)[4], "aligned", false);
+  if (!check || !aligned) return Entity::failed();
   ir::Value* array = array_argument(name, *(*bound)[0]);
   const Window t = array ? tile_argument(name, "t", *(*bound)[1]) : Window{};
   if (!t) return Entity::failed();
@@ -405,6 +436,7 @@ Entity Tiles::form_store(std::string_view name, const std::vector<Argument>& arg
   if (!offset) return Entity::failed();
   for (ir::Value* from : *offset) agree(from, "an offset");
   const Outer outer{array, *offset, t.type->shape};
+  if (*aligned) watch_aligned(name, outer);
   if (!atomic) {
     each_inside(outer, *check,
                 [&](Coords to, Coords at) {

@@ -163,6 +163,26 @@ def test_native_code_waits_and_knows_its_block():
     assert (alone.numpy() == 0).all()
 
 
+@wp.func_native("""
+    int many = __syncthreads_count(x % 5);
+    return many + 1000 * __syncthreads_or(x == 70) + 10000 * __syncthreads_and(x < 64);
+""")
+def block_votes(x: int) -> int: ...
+
+
+@pytest.mark.skipif(custom_functions.find_clang() is None, reason="no clang on this machine")
+@pytest.mark.parametrize("threads", [1, 33, 64, 65])
+def test_native_code_votes(threads):
+    @wp.kernel(enable_backward=False)
+    def k(out: wp.array2d(dtype=int)):
+        i, lane = wp.tid()
+        out[i, lane] = block_votes(lane)
+
+    out = wp.zeros((5, threads), dtype=int, device="cpu")
+    wp.launch_tiled(k, dim=5, inputs=[out], block_dim=threads, device="cpu")
+    assert (out.numpy() == sum(x % 5 != 0 for x in range(threads)) + 10000 * (threads <= 64)).all()
+
+
 def test_gradients():
     @wp.kernel
     def k(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):

@@ -105,3 +105,23 @@ def test_memory_of_a_block():
     out = wp.zeros(64, dtype=float)
     wp.launch(shares, dim=64, inputs=[out], block_dim=64)
     assert np.array_equal(out.numpy(), 63.0 - np.arange(64) + 1000.0 * 2016.0)
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+const int k = threadIdx.x;
+out[k] = __syncthreads_count(k % 5) + 100 * __syncthreads_or(k == 70) + 1000 * __syncthreads_and(k < 64);
+#endif
+""")
+def block_votes(out: wp.array(dtype=int)): ...
+
+
+@wp.kernel
+def votes_of_a_block(out: wp.array(dtype=int)):
+    block_votes(out)
+
+
+def test_votes_of_a_block():
+    out = wp.zeros(64, dtype=int)
+    wp.launch(votes_of_a_block, dim=64, inputs=[out], block_dim=64)
+    assert set(out.numpy().tolist()) == {1000 + sum(k % 5 != 0 for k in range(64))}

@@ -2,6 +2,7 @@
 part. On the CPU a block is one thread, or as many as on GPUs with wp.config.enable_cpu_blocks."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -343,3 +344,48 @@ def test_systems_have_the_bits_of_the_cpu(n, dtype, mode):
     assert np.isnan(f[5, n - 1, n - 1]) and np.isnan(x[5]).any() and f[6, 1, 1] == 0
     np.testing.assert_allclose(x[0, 0], np.linalg.solve(a[0].astype(float), b[0]), rtol=1e-3, atol=1e-4)
     np.testing.assert_array_equal(x[:, 0], x[:, 1])
+
+
+@wp.func
+def add_twice(a: Any, b: Any):
+    a += b
+    a += b
+
+
+@wp.func
+def change_both(a: Any, b: Any):
+    a += b
+    b[0] = 100.0
+    a[1] = a[1] + b[0]
+
+
+@wp.func
+def multiply_into(a: Any, b: Any, c: Any):
+    wp.tile_matmul(a, b, c)
+
+
+def test_parameters_that_are_one_tile():
+    @wp.kernel
+    def k(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), z: wp.array2d(dtype=float)):
+        t = wp.tile_load(x[0], shape=4)
+        add_twice(t, t)
+        wp.tile_store(y[0], t)
+        u = wp.tile_load(x[0], shape=4)
+        add_twice(u[1:], u[:-1])
+        wp.tile_store(y[1], u)
+        v = wp.tile_load(x[0], shape=4)
+        change_both(v, wp.tile_view(v, offset=(0,), shape=(4,)))
+        wp.tile_store(y[2], v)
+        m = wp.tile_load(x, shape=(4, 4))
+        multiply_into(m, wp.tile_transpose(m), m)
+        wp.tile_store(z, m)
+
+    numbers = np.arange(16, dtype=np.float32).reshape(4, 4)
+    x = wp.array(numbers, dtype=float, requires_grad=True)
+    y, z = (wp.zeros((n, 4), dtype=float, requires_grad=True) for n in (3, 4))
+    with wp.Tape() as tape:
+        run(k, x, y, z)
+    assert y.numpy().tolist() == [[0, 4, 8, 12], [0, 1, 4, 8], [100, 102, 4, 6]]
+    np.testing.assert_array_equal(z.numpy(), numbers + numbers @ numbers.T)
+    tape.backward(grads={y: wp.ones_like(y)})
+    assert x.grad.numpy().tolist() == [[8, 10, 9, 7], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]

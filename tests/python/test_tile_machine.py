@@ -43,6 +43,22 @@ def test_sums_and_products_as_ptx(tmp_path):
     assert " passed" in out and "failed" not in out
 
 
+def test_votes_of_native_functions_as_ptx(tmp_path):
+    out = run_tests(tmp_path, 32, "cuda and (votes or bits)", "test_known_natives.py")
+    assert " passed" in out and "failed" not in out
+
+
+def test_reductions_of_bits_and_parameters_that_are_one_tile_as_ptx(tmp_path):
+    files = "test_tile_reductions.py", "test_tile_blocks.py"
+    out = run_tests(tmp_path, 32, "cuda and ((reductions_of_bits and int32) or one_tile)", *files)
+    assert " passed" in out and "failed" not in out
+
+
+def test_promises_of_alignment_as_ptx(tmp_path):
+    out = run_tests(tmp_path, 32, "cuda and (aligned or alignment or limit)", "test_tile_errors.py")
+    assert " passed" in out and "failed" not in out
+
+
 RACE = """
 import warp as wp
 

@@ -60,6 +60,37 @@ def results(kernel, numbers, block, device):
     return [a.numpy() for a in out]
 
 
+def bits_of(dtype, n: int):
+    @wp.kernel(module="unique", enable_backward=False)
+    def bits(x: wp.array2d(dtype=dtype), one: wp.array(dtype=dtype), rows: wp.array2d(dtype=dtype)):
+        i, lane = wp.tid()
+        t = wp.tile_load(x, shape=(3, n))
+        wp.tile_store(one, wp.tile_reduce(wp.bit_or, t))
+        wp.tile_store(one, wp.tile_reduce(wp.bit_and, t), offset=1)
+        wp.tile_store(one, wp.tile_reduce(wp.bit_xor, t), offset=2)
+        wp.tile_store(rows[0], wp.tile_reduce(wp.bit_or, t, axis=1))
+        wp.tile_store(rows[1], wp.tile_reduce(wp.bit_and, t, axis=1))
+        wp.tile_store(rows[2], wp.tile_reduce(wp.bit_xor, t, axis=1))
+
+    return bits
+
+
+@pytest.mark.parametrize("dtype", [wp.int32, wp.uint64, wp.uint8], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize("n", [1, 33, 200])
+def test_reductions_of_bits(dtype, n):
+    whole = np.dtype(dtype.__name__)
+    numbers = np.random.default_rng(n).integers(0, 256, size=(3, n, whole.itemsize)).astype(np.uint8).view(whole)[..., 0]
+    numbers = numbers | np.array([1], whole)  # so that something is left of all together
+    x = wp.array(numbers, dtype=dtype)
+    for block in (1, 32, 96):
+        wp.config.enable_cpu_blocks = block > 1
+        one, rows = wp.zeros(3, dtype=dtype), wp.zeros((3, 3), dtype=dtype)
+        wp.launch_tiled(bits_of(dtype, n), dim=1, inputs=[x, one, rows], block_dim=block)
+        joins = (np.bitwise_or, np.bitwise_and, np.bitwise_xor)
+        assert one.numpy().tolist() == [int(join.reduce(numbers, axis=None)) for join in joins]
+        assert rows.numpy().tolist() == [join.reduce(numbers, axis=1).tolist() for join in joins]
+
+
 @pytest.mark.parametrize("n", [1, 2, 31, 33, 100, 256, 1000, 1025, 3000])
 def test_same_bits_at_every_block_size(n):
     kernel = kernel_of(n)

@@ -41,6 +41,19 @@ void CpuHooks::barrier(Emitter& e, std::int64_t) const {
   e.b.CreateCall(e.unit.helper("weft_rt_barrier", llvm::FunctionType::get(e.b.getVoidTy(), false), true));
 }
 
+llvm::Value* CpuHooks::tally(Emitter& e, llvm::Value* condition) const {
+  WEFT_CHECK(block, "passes/settle_target comes first");
+  llvm::Type* i32 = e.unit.i32;
+  return e.b.CreateCall(e.unit.helper("weft_rt_tally", llvm::FunctionType::get(i32, {i32}, false), true),
+                        {e.b.CreateZExt(condition, i32)});
+}
+
+void CpuHooks::warp_barrier(Emitter& e, llvm::Value* mask) const {
+  if (!block) return;  // a thread is a warp of its own
+  auto* type = llvm::FunctionType::get(e.unit.i32, {e.unit.i32, e.unit.i32}, false);
+  e.b.CreateCall(e.unit.helper("weft_rt_vote", type, true), {mask, e.b.getInt32(0)});
+}
+
 void CpuHooks::describe(Emitted& kernel) const {
   kernel.block = block;
   if (memory) kernel.block_bytes = memory->bytes();

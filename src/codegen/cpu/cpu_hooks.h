@@ -55,6 +55,8 @@ class CpuHooks final : public TargetHooks {
   void print(Emitter& e, const ir::Op& op, const std::string& format,
              const std::vector<std::uint32_t>& offsets) const override;
   void breakpoint(Emitter& e) const override;
+  llvm::Value* tally(Emitter& e, llvm::Value* condition) const override;
+  void warp_barrier(Emitter& e, llvm::Value* mask) const override;
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   void block_function(Emitter& e, const ir::Op& call) const override;

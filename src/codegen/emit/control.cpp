@@ -138,6 +138,8 @@ void Emitter::emit_op(const ir::Op& op) {
     case OpCode::on_gpu: WEFT_UNREACHABLE("passes/settle_target comes first");
     case OpCode::breakpoint: return emit_breakpoint();
     case OpCode::barrier: return unit.hooks->barrier(*this, op.imm);
+    case OpCode::tally: return set(op.result(), {Part{unit.hooks->tally(*this, plain(op.operand(0)))}});
+    case OpCode::warp_sync: return unit.hooks->warp_barrier(*this, plain(op.operand(0)));
     case OpCode::meet: return;  // barriers are set
     case OpCode::fence: return unit.hooks->fence(*this);
     case OpCode::warp:

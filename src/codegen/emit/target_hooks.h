@@ -124,6 +124,10 @@ class TargetHooks {
   virtual void breakpoint(Emitter& e) const = 0;
   /// Waits for the threads of a block, and for copies into its tiles but those that began behind the last `turns` such barriers.
   virtual void barrier(Emitter& e, std::int64_t turns) const = 0;
+  /// A barrier that gives the number of threads of the block for which the condition holds.
+  virtual llvm::Value* tally(Emitter& e, llvm::Value* condition) const = 0;
+  /// The threads of the mask wait for each other; the mask is of one warp.
+  virtual void warp_barrier(Emitter& e, llvm::Value* mask) const = 0;
   /// What this thread wrote is seen by all threads of the launch before what it writes from here on.
   virtual void fence(Emitter& e) const = 0;
   /// warp, lane, vote and shuffle. Without threads side by side passes/settle_target has answered them.

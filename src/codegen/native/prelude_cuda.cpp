@@ -66,6 +66,13 @@ inline unsigned __ballot_sync(unsigned mask, int condition) {
 }
 inline int __any_sync(unsigned mask, int condition) { return __ballot_sync(mask, condition) != 0; }
 inline int __all_sync(unsigned mask, int condition) { return __ballot_sync(mask, condition == 0) == 0; }
+inline int __syncthreads_count(int condition) {
+  int out;
+  asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }" : "=r"(out) : "r"(condition) : "memory");
+  return out;
+}
+inline int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
+inline int __syncthreads_and(int condition) { return __syncthreads_count(condition == 0) == 0; }
 #define WEFT_SHUFFLE(name, mode, ends)                                                                      \
   inline unsigned weft_##name(unsigned mask, unsigned value, unsigned lane, int width) {                    \
     unsigned out;                                                                                           \
@@ -152,7 +159,11 @@ T atomicXor(T* at, V given) {
 extern "C" void weft_rt_barrier();
 extern "C" int weft_rt_thread();
 extern "C" int weft_rt_threads();
+extern "C" int weft_rt_tally(int);
 #define __syncthreads() weft_rt_barrier()
+#define __syncthreads_count(condition) weft_rt_tally((condition) != 0)
+#define __syncthreads_or(condition) int(weft_rt_tally((condition) != 0) != 0)
+#define __syncthreads_and(condition) int(weft_rt_tally((condition) == 0) == 0)
 #define WP_TILE_THREAD_IDX (weft_rt_thread())
 #define WP_TILE_BLOCK_DIM (weft_rt_threads())
 #endif

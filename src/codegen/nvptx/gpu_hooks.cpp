@@ -72,6 +72,14 @@ void GpuHooks::barrier(Emitter& e, std::int64_t turns) const {
     e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
 }
 
+llvm::Value* GpuHooks::tally(Emitter& e, llvm::Value* condition) const {
+  return e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_popc, {}, {e.b.CreateZExt(condition, e.unit.i32)});
+}
+
+void GpuHooks::warp_barrier(Emitter& e, llvm::Value* mask) const {
+  e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {mask});
+}
+
 llvm::Value* GpuHooks::thread_of_block(Emitter& e) const {
   return e.b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
 }

@@ -62,6 +62,8 @@ class GpuHooks final : public TargetHooks {
   /// Nothing: a trap without a debugger would end the context.
   void breakpoint(Emitter&) const override {}
   void barrier(Emitter& e, std::int64_t turns) const override;
+  llvm::Value* tally(Emitter& e, llvm::Value* condition) const override;
+  void warp_barrier(Emitter& e, llvm::Value* mask) const override;
   void fence(Emitter& e) const override;
   llvm::Value* among_lanes(Emitter& e, ir::OpCode code, llvm::ArrayRef<llvm::Value*> operands) const override;
   void block_function(Emitter& e, const ir::Op& call) const override;

@@ -157,8 +157,10 @@ class GpuFrame {
   /// Whether threads of a block have memory together, of tiles or of native functions.
   bool shares_memory() const {
     bool found = gpu_.memory->bytes() != 0;
-    ir::walk(*kernel_.body,
-             [&](const ir::Op& op) { found = found || op.code == ir::OpCode::call || op.code == ir::OpCode::barrier; });
+    ir::walk(*kernel_.body, [&](const ir::Op& op) {
+      found = found || op.code == ir::OpCode::call || op.code == ir::OpCode::barrier || op.code == ir::OpCode::tally ||
+              op.code == ir::OpCode::warp_sync;
+    });
     return found;
   }
 

@@ -241,7 +241,8 @@ bool near_thread(const ir::Function& kernel, const ir::Value* index, int depth =
 bool is_regular(const ir::Function& kernel, const std::vector<const ir::Op*>& ops) {
   return std::all_of(ops.begin(), ops.end(), [&](const ir::Op* op) {
     if (op->code == OpCode::for_ || op->code == OpCode::while_ || op->code == OpCode::call ||
-        op->code == OpCode::atomic)
+        op->code == OpCode::atomic || op->code == OpCode::shuffle || op->code == OpCode::vote ||
+        op->code == OpCode::block_thread || ir::shows_memory(op->code))
       return false;
     return !touches_array(*op) || std::all_of(op->indices().begin(), op->indices().end(),
                                               [&](const ir::Value* v) { return near_thread(kernel, v); });

@@ -55,12 +55,18 @@ class BuiltinFunction:
         rows = _weft.builtin_rows(key)
         self.params = [_row_params(signature) for signature, _, _ in rows]
         self._python: Callable | None = constructors.FUNCTIONS.get(key)
+        self._makes_tiles = self._python is None and (key.startswith("tile_") or key == "untile")
         lines = [f"{signature}\n    {doc}" for signature, doc, _ in rows]
         self.__doc__ = "\n".join(lines) or (self._python.__doc__ if self._python else None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._python is not None:
             return self._python(*args, **kwargs)
+        if self._makes_tiles:
+            raise RuntimeError(
+                f"wp.{self.key}() can be called only in kernels: tiles live there. Call it in a function with @wp.kernel, and "
+                "start that with wp.launch_tiled(…)"
+            )
         if kwargs:
             args = self._bound(args, kwargs)
         try:

@@ -423,9 +423,12 @@ def _struct(c: Any, local_names: dict[str, Any]) -> Any:
     for name, annotation in _annotations(c, local_names).items():
         handle = wt.type_handle_or_none(annotation)
         if handle is None or handle.kind not in _GROUPS:
+            cure = "use scalars, vectors, matrices, quaternions, transforms, structs or typed arrays, indexed or not"
+            if hasattr(type(annotation), "_wp_tile_"):
+                cure = "tiles live in kernels only; hold an array, wp.array(dtype=…), and load a part of it in a kernel: wp.tile_load(…)"
             raise TypeError(
                 f"field '{name}' of struct {c.__name__} has the annotation {annotation!r}, which is not a type that a "
-                "struct can hold: use scalars, vectors, matrices, quaternions, transforms, structs or typed arrays, indexed or not"
+                f"struct can hold: {cure}"
             )
         if name.startswith("_wp_") or (name.startswith("__") and name.endswith("__")):
             raise TypeError(f"field '{name}' of struct {c.__name__}: this name is reserved")

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from warp._src.values.annotation_unions import InUnions
 from warp._src.values.scalars import scalar_class
-from warp._src.values.types import type_handle
+from warp._src.values.types import type_handle, type_handle_or_none
 
 __all__ = ["tile", "tile_stack"]
 
@@ -28,6 +28,8 @@ class tile(InUnions):
         shape: extents, or None for any.
         storage: "register" or "shared": a wish about where it lies, which changes no result.
         """
+        if not isinstance(dtype, type) and type_handle_or_none(type(dtype)) is not None:
+            raise TypeError(f"wp.tile({dtype!r}) makes a tile of values only in kernels; in Python wp.tile(dtype=…, shape=…) is a type")
         if storage not in ("register", "shared"):
             raise ValueError(f"storage is 'register' or 'shared', not {storage!r}")
         extents = () if shape is None else tuple(shape) if hasattr(shape, "__iter__") else (shape,)

@@ -108,7 +108,10 @@ def type_handle(x: Any) -> _weft.Type:
     """The compiler's type of `float`, `wp.vec3`, `np.float32`, a struct, an array annotation…; TypeError if none."""
     handle = type_handle_or_none(x)
     if handle is None:
-        raise TypeError(f"{x!r} is not a type of the kernel language; use wp.float32, wp.vec3, a wp.struct…")
+        cure = "use wp.float32, wp.vec3, a wp.struct…"
+        if hasattr(type(x), "_wp_tile_"):
+            cure = "tiles live in kernels only: make an array of their elements, and wp.tile_load(…) a part of it in a kernel"
+        raise TypeError(f"{x!r} is not a type of the kernel language; {cure}")
     return handle
 
 
