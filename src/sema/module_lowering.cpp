@@ -160,6 +160,14 @@ ir::Function* ModuleLowering::lower_entry(const FunctionDecl& kernel, std::span<
   for (std::size_t i = 0; i < params.size(); ++i) {
     builtins::Bindings bindings;
     if (params[i].default_value && !default_value(params[i], (*patterns)[i], *scope_of(kernel), sink_)) ok = false;
+    if (!types[i] && (*patterns)[i].kind == builtins::Pattern::Kind::tile) {
+      sink_.report(DiagCode::bad_annotation, params[i].loc,
+                   "the kernel's parameter '" + std::string(params[i].name) + "' is a tile; kernels take arrays",
+                   "annotate it as one, wp.array(dtype=…), and load a part of it in the kernel: wp.tile_load(…)",
+                   std::uint32_t(params[i].name.size()));
+      ok = false;
+      continue;
+    }
     if (!types[i]) {
       sink_.report(DiagCode::bad_annotation, params[i].loc,
                    "the kernel is generic in '" + std::string(params[i].name) + "': its type must be given",

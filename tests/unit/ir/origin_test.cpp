@@ -60,8 +60,10 @@ TEST_F(OriginTest, WhatLoopsCarry) {
         "%l = local : array<f32,1> [4]\n%o = local : array<f32,1> [4]\n%it = for %i = 0i32 to 4i32 step 1i32 (%v = " +
         begin + ") {\n%g = gradient %v\nyield " + next + "\n}");
   };
-  EXPECT_EQ(loop("%x", "%v").param, param(0));
-  EXPECT_EQ(loop("%x", "%x").param, param(0));
+  const Origin own = loop("%x", "%v");  // before anybody asks for its parameters
+  EXPECT_EQ(own.param, param(0));
+  const Origin again = loop("%x", "%x");
+  EXPECT_EQ(again.param, param(0));
   const Origin several = loop("%x", "%y");
   EXPECT_EQ(several.kind, Kind::parameter);
   EXPECT_EQ(several.param, nullptr);
