@@ -18,6 +18,7 @@ namespace {
 LaneEntry entry_of(const ir::Form& form) {
   LaneEntry entry;
   entry.thread = entry.block_thread = 1;
+  entry.in_step = false;
   const int last = form.rank - 1;
   for (int d = 0; d < form.rank; ++d)
     entry.tids[d] = d == last && (form.rows || form.rank == 1) ? 1 : form.rows ? kUniform : kVarying;

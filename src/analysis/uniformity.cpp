@@ -161,7 +161,8 @@ void Uniformity::visit(const Op& op) {
   };
   switch (ir::lanes_of(op.code)) {
     case ir::Lanes::operands: return join_results(all_of(op.operands));
-    case ir::Lanes::uniform: return join_results(kUniform);
+    case ir::Lanes::uniform:
+      return join_results(op.code == OpCode::any && !entry_.in_step ? all_of(op.operands) : kUniform);
     case ir::Lanes::varying: return join_results(kVarying);
     case ir::Lanes::nothing: return;
     case ir::Lanes::own: break;

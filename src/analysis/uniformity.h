@@ -30,6 +30,7 @@ struct LaneEntry {
   LaneShape tids[kMaxRank] = {kUniform, kUniform, kUniform, kUniform};
   LaneShape thread = kUniform;        // the number in the launch
   LaneShape block_thread = kUniform;  // the number in the block
+  bool in_step = true;  // lanes wait for each other (`any`); threads of a block don't: each answers for itself
 };
 
 class Uniformity {

@@ -196,6 +196,7 @@ std::unordered_set<const ir::Op*> find_meeting_adds(const ir::Function& kernel, 
   std::erase_if(ops, [](const ir::Op* op) { return op->code != OpCode::atomic || op->atomic != ir::AtomicKind::add; });
   if (ops.empty()) return meeting;
   analysis::LaneEntry in_row;
+  in_row.in_step = false;
   in_row.tids[kernel.form.rank - 1] = in_row.thread = 1;
   const analysis::Uniformity shapes(kernel, in_row);
   for (const ir::Op* op : ops) {
