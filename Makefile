@@ -38,7 +38,7 @@ TEST_FILTER = $(if $(TESTS),-R '$(TESTS)')
 
 .NOTPARALLEL:
 .PHONY: help setup configure build package run examples docs test frameworks test-frameworks test-aarch64 test-x86-64 \
-	test-aarch64-python check check-format \
+	test-aarch64-python test-free-threaded check check-format \
 	check-rules check-tidy format bench math-sweep sanitize soak stress fuzz clean
 
 help:  ## this list
@@ -118,6 +118,10 @@ test-on-%: build/%-sysroot/.packages configure-%
 
 test-aarch64-python: setup  ## the same for the Python package; PYTEST="arguments"
 	@NO_INSTALL=$(NO_INSTALL) JOBS=$(JOBS) tools/testing/aarch64_python.sh $(PYTEST)
+
+FREE_PYTHON ?= python3.13t
+test-free-threaded: setup  ## the Python package on an interpreter without the global lock; FREE_PYTHON=python3.14t PYTEST="arguments"
+	@JOBS=$(JOBS) tools/testing/free_threaded.sh "$(FREE_PYTHON)" $(PYTEST)
 
 .PRECIOUS: build/%-sysroot/.packages
 build/%-sysroot/.packages:

@@ -6,17 +6,21 @@
 Ratios come first. `threads`: how many times one thread's launches a second several threads reach together, for launches that are
 worth letting other Python threads run (50 and 200 µs of one core each), and for small ones, which are not. `in turn`: the time of a
 matrix product and a launch, one after the other, over the sum of what each takes alone; PyTorch's threads wait actively for a
-while, and so take cores from whoever comes next. Left out, with a word, where PyTorch is not installed.
+while, and so take cores from whoever comes next. Left out, with a word, where PyTorch is not installed. `region`: the time of a region
+of OpenMP whose threads all launch, as many as cores, over the same launches one after another outside of it; and of one in which one thread
+launches while the others compute, over the longer of the two alone. Left out where there is no GNU OpenMP.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import statistics
 import threading
 import time
+import zlib
 from typing import Callable
 
 import warp as wp
@@ -120,6 +124,46 @@ def with_torch(seconds: float) -> dict[str, float] | None:
     return {name: statistics.quantiles(times, n=4)[0] for name, times in out.items()}
 
 
+def in_regions(cores: int) -> dict[str, float] | None:
+    try:
+        library = ctypes.CDLL("libgomp.so.1")
+    except OSError:
+        return None
+    body_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    calls = [launches(1 << 16, 100) for _ in range(cores)]
+    data = bytes(1 << 20)
+
+    def compute() -> None:  # without Python's lock
+        for _ in range(10):
+            zlib.crc32(data)
+
+    def best(work: Callable[[], object]) -> float:
+        times = []
+        for _ in range(15):
+            start = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    def region(body: Callable[[int], None]) -> Callable[[], object]:
+        entry = body_type(lambda _: body(library.omp_get_thread_num()))
+        return lambda: library.GOMP_parallel(entry, None, cores, 0)
+
+    def often(call: Callable[[], None]) -> None:
+        for _ in range(5):
+            call()
+
+    for call in calls:
+        often(call)
+    return {
+        "all in turn": best(lambda: [often(call) for call in calls]),
+        "all in a region": best(region(lambda k: often(calls[k]))),
+        "launches alone": best(lambda: often(calls[0])),
+        "computing alone": best(region(lambda k: compute() if k else None)),
+        "one launches": best(region(lambda k: compute() if k else often(calls[0]))),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads")
@@ -149,6 +193,20 @@ def main() -> None:
         print(
             f"{turns['both'] / alone:6.2f}  in turn {turns['both'] * 1e3:.2f} ms, of it {turns['matmul in turn'] * 1e3:.2f} (torch.mm) and"
             f" {turns['launch in turn'] * 1e3:.2f} (launch), alone {turns['matmul'] * 1e3:.2f} and {turns['launch'] * 1e3:.2f}"
+        )
+    regions = in_regions(cores)
+    if regions is None:
+        print("there is no libgomp.so.1: no regions of OpenMP")
+    else:
+        found["region"] = regions
+        print(
+            f"{regions['all in a region'] / regions['all in turn']:6.2f}  region of OpenMP, {cores} threads launch:"
+            f" {regions['all in a region'] * 1e3:.2f} ms, one after another {regions['all in turn'] * 1e3:.2f}"
+        )
+        longer = max(regions["launches alone"], regions["computing alone"])
+        print(
+            f"{regions['one launches'] / longer:6.2f}  region of OpenMP, one of {cores} threads launches: {regions['one launches'] * 1e3:.2f} ms,"
+            f" launches alone {regions['launches alone'] * 1e3:.2f}, the others' work alone {regions['computing alone'] * 1e3:.2f}"
         )
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

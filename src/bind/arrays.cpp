@@ -446,48 +446,53 @@ void register_arrays(nb::module_& m) {
           "it is.")
       .def("_wrap", &wrap, nb::arg("element"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("ptr"),
            nb::arg("owner").none(), nb::arg("deleter").none(), nb::arg("grad") = 0, nb::arg("place") = kOnCpu)
-      .def("_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from), from.read_only); })
-      .def("_get", &get_item, nb::arg("key").none(),
+      // Without the GIL, no gradient is replaced while an array is looked at that may have one.
+      .def(
+          "_share", [](nb::handle self, const ArrayObject& from) { emplace(self, valid(from), from.read_only); },
+          nb::arg("other").lock())
+      .def("_get", &get_item, nb::lock_self(), nb::arg("key").none(),
            "Element or view for integers, slices and '...'; NotImplemented for other keys.")
-      .def("_put", &put_item, nb::arg("key").none(), nb::arg("value").none(),
+      .def("_put", &put_item, nb::lock_self(), nb::arg("key").none(), nb::arg("value").none(),
            "Writes an element and returns its address, or returns the selected view; NotImplemented for other keys.")
-      .def("_reshape",
-           [](nb::handle self, nb::handle shape) {
-             return like(self, valid(nb::cast<const ArrayObject&>(self)).reshape(read_shape(shape).span()));
-           })
-      .def("_transpose",
-           [](nb::handle self, const std::vector<int>& order) {
-             return like(self, valid(nb::cast<const ArrayObject&>(self)).transpose(order));
-           })
-      .def("_reinterpret",
-           [](nb::handle self, const TypeHandle& element, const Shape& shape, const Shape& strides) {
-             return like(self, valid(nb::cast<const ArrayObject&>(self)).reinterpret(element.type, shape, strides));
-           })
-      .def("_grad_view", [](nb::handle self) { return like(self, valid(nb::cast<const ArrayObject&>(self)).grad()); })
       .def(
-          "_set_grad",
-          [](ArrayObject& a, const ArrayObject& grad) {
-            valid(a);
-            a.array.set_grad(valid(grad));
+          "_reshape",
+          [](nb::handle self, nb::handle shape) {
+            return like(self, valid(nb::cast<const ArrayObject&>(self)).reshape(read_shape(shape).span()));
           },
           nb::lock_self())
       .def(
-          "_set_requires_grad",
-          [](ArrayObject& a, bool on) {
-            valid(a);
-            a.array.set_requires_grad(on);
+          "_transpose",
+          [](nb::handle self, const std::vector<int>& order) {
+            return like(self, valid(nb::cast<const ArrayObject&>(self)).transpose(order));
           },
           nb::lock_self())
-      .def("_copy_from",
-           [](nb::handle self, nb::handle source) {
-             const auto& a = nb::cast<const ArrayObject&>(self);
-             const auto& from = nb::cast<const ArrayObject&>(source);
-             driver::announce_array_write(writable(a), "a copy");
-             copy_elements(valid(a), valid(from));
-             if (copies_are_heard()) tape_hooks().copied(self, source);
-           })
+      .def(
+          "_reinterpret",
+          [](nb::handle self, const TypeHandle& element, const Shape& shape, const Shape& strides) {
+            return like(self, valid(nb::cast<const ArrayObject&>(self)).reinterpret(element.type, shape, strides));
+          },
+          nb::lock_self())
+      .def(
+          "_grad_view", [](nb::handle self) { return like(self, valid(nb::cast<const ArrayObject&>(self)).grad()); },
+          nb::lock_self())
+      .def(
+          "_set_grad", [](ArrayObject& a, const ArrayObject& grad) { valid(a), a.array.set_grad(valid(grad)); },
+          nb::lock_self())
+      .def(
+          "_set_requires_grad", [](ArrayObject& a, bool on) { valid(a), a.array.set_requires_grad(on); },
+          nb::lock_self())
+      .def(
+          "_copy_from",
+          [](nb::handle self, nb::handle source) {
+            const auto& a = nb::cast<const ArrayObject&>(self);
+            driver::announce_array_write(writable(a), "a copy");
+            copy_elements(valid(a), valid(nb::cast<const ArrayObject&>(source)));
+            if (copies_are_heard()) tape_hooks().copied(self, source);
+          },
+          nb::lock_self(), nb::arg("source").lock())
       .def(
           "_take_back", [](const ArrayObject& a, const ArrayObject& from) { copy_elements(writable(a), valid(from)); },
+          nb::lock_self(), nb::arg("source").lock(),
           "Takes the elements of a copy on the host that were changed there; tapes hear of it from whoever changed them.")
       .def(
           "_fill",
@@ -495,14 +500,16 @@ void register_arrays(nb::module_& m) {
             fill(writable(nb::cast<const ArrayObject&>(self)), value);
             if (copies_are_heard()) tape_hooks().filled(self, value);
           },
-          nb::arg("value").none())
-      .def("_zero",
-           [](nb::handle self) {
-             const runtime::Array to = writable(nb::cast<const ArrayObject&>(self));
-             driver::announce_array_write(to, "a fill with zeros");
-             zero(to);
-             if (copies_are_heard()) tape_hooks().filled(self, nb::none());
-           })
+          nb::lock_self(), nb::arg("value").none())
+      .def(
+          "_zero",
+          [](nb::handle self) {
+            const runtime::Array to = writable(nb::cast<const ArrayObject&>(self));
+            driver::announce_array_write(to, "a fill with zeros");
+            zero(to);
+            if (copies_are_heard()) tape_hooks().filled(self, nb::none());
+          },
+          nb::lock_self())
       .def("_read",
            [](const ArrayObject& a, const Shape& index) {
              return unpack_value(known_now(on_host(valid(a)), "read an element that the graph writes").element(),
@@ -525,7 +532,7 @@ void register_arrays(nb::module_& m) {
                 range.lo == range.hi ? 0 : reinterpret_cast<std::uintptr_t>(a.array.data()) - range.lo;
             return nb::make_tuple(Memory{a.array}, at);
           },
-          "The array's bytes as a buffer, and where in it the first element lies.")
+          nb::lock_self(), "The array's bytes as a buffer, and where in it the first element lies.")
       .def_prop_ro(
           "_block",
           [](const ArrayObject& a) {

@@ -70,6 +70,9 @@ struct __attribute__((visibility("hidden"))) LaunchNotes {
   bool arguments_held =
       false;  // until the launch is done or queued: tensors that are their memory need no keeping then,
   bool plain_tensors = false;  // and there are some
+  /// Without the GIL: the arrays in the block, as they were when they were written there. Another thread may give a struct another
+  /// array, or an array another gradient, before they are looked at again.
+  std::vector<runtime::Array> held{};
 };
 
 /// Raises for a kernel that writes to copies or to memory that its owner calls read-only; warns where a program asked for

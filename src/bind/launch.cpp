@@ -218,6 +218,7 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
       throw driver::NeedsBlock{};
     LaunchArrays found;
     for (std::size_t i = 0; i < args.size(); ++i) found.add(args[i], signature.types[i]);
+    if (kFreeThreaded) found.memory = std::move(notes.held);
     return launch_watched({kernel, signature, block.data(), dims, place}, std::move(found), std::move(keep),
                           tape ? std::move(*tape) : LaunchOnTape{});
   }
@@ -235,13 +236,13 @@ WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<c
     return;
   }
   const bool release = releases_gil(variant, dims), captured = capturing_on_cpu();
-  std::vector<runtime::Array> arrays;
+  std::vector<runtime::Array> arrays = std::move(notes.held);
   auto hold = [&] {
     arrays.reserve(args.size());
     for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   };
   const bool held = release || kFreeThreaded || captured;
-  if (held) hold();
+  if (held && !kFreeThreaded) hold();
   if (captured) {
     for (std::size_t i = 0; i < args.size(); ++i)  // arrays that structs in memory hold are Python's to keep
       if (signature.types[i]->is_array() && signature.types[i]->element()->is_struct())
@@ -285,7 +286,8 @@ void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, P
   fill_block(*kernel, signature, args, block.data(), keep, place.device, &notes);
   if (!notes.guarded.empty() && !has_no_threads(*kernel, dims))
     check_guarded(*kernel, signature, notes, block.data(), dims.size());
-  use_gradients(*kernel, signature, given, block.data());
+  std::vector<runtime::Array> arrays = std::move(notes.held);
+  use_gradients(*kernel, signature, given, block.data(), arrays);
   if (has_no_threads(*kernel, dims)) return;
   driver::announce_gradients(signature, block.data(), kernel->name());
   const driver::KernelVariant& variant = variant_for(*kernel, signature, dims, block.data(), true, place.device);
@@ -293,9 +295,8 @@ void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, P
     run_on_gpu(*kernel, signature, variant, args, block.data(), dims, place);
     return;
   }
-  std::vector<runtime::Array> arrays;
-  for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
-  for (std::size_t i = 0; i < given.size(); ++i) hold_arrays(given[i], signature.types[i], arrays);
+  if (!kFreeThreaded)
+    for (std::size_t i = 0; i < args.size(); ++i) hold_arrays(args[i], signature.types[i], arrays);
   if (record_launch({kernel, signature, variant, block.data(), dims, place, true, arrays, {}}, keep)) return;
   run_variant(*kernel, variant, block.data(), dims, releases_gil(variant, dims), true);
 }

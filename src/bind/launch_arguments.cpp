@@ -193,6 +193,7 @@ WEFT_HOT void fill_param(PythonKernel& kernel, const driver::KernelSignature& si
       if (notes) notes->own_arrays = true;
       const nb::ft_object_guard guard(value);  // its gradient may be replaced
       std::memcpy(to, &array->desc(), sizeof(ArrayDesc));
+      if (kFreeThreaded && notes) notes->held.push_back(*array);
       return;
     }
   } else if (p.type == types::f32() && PyFloat_CheckExact(value)) {
@@ -217,18 +218,20 @@ WEFT_HOT void fill_block(PythonKernel& kernel, const driver::KernelSignature& si
 namespace {
 
 /// Points the gradient of an array's descriptor, or those of a struct's fields, to the memory of what was given.
-void use_gradient(PythonKernel& kernel, const std::string& name, const Type* type, nb::handle given, char* at) {
+void use_gradient(PythonKernel& kernel, const std::string& name, const Type* type, nb::handle given, char* at,
+                  std::vector<runtime::Array>& held) {
   if (given.is_none()) return;
   if (type->is_indexed_array()) {
     const nb::object data = as_array(given.ptr()) ? nb::borrow(given) : nb::object(given.attr("data"));
-    return use_gradient(kernel, name, type->fields()[0].type, data, at + type->fields()[0].offset);
+    return use_gradient(kernel, name, type->fields()[0].type, data, at + type->fields()[0].offset, held);
   }
   if (type->is_struct()) {
     if (type_of_value(given) != type)
       launch_error(kernel, "the gradient of '" + name + "' must be an instance of " + type->user_name() + " or None");
     for (const Field& f : type->fields())
       if (f.type->is_array() || f.type->is_struct())
-        use_gradient(kernel, name + "." + std::string(f.name), f.type, struct_field(given, type, f), at + f.offset);
+        use_gradient(kernel, name + "." + std::string(f.name), f.type, struct_field(given, type, f), at + f.offset,
+                     held);
     return;
   }
   if (!type->is_array()) launch_error(kernel, "'" + name + "' is no array: it has no gradient");
@@ -236,21 +239,23 @@ void use_gradient(PythonKernel& kernel, const std::string& name, const Type* typ
   if (!gradient || !gradient->is_valid())
     launch_error(kernel, "the gradient of '" + name + "' must be an array or None");
   auto* desc = reinterpret_cast<ArrayDesc*>(at);
+  const nb::ft_object_guard guard(given);
   const ArrayDesc& memory = gradient->desc();
   bool fits = gradient->element() == type->element() && memory.ndim == desc->ndim;
   for (std::int32_t d = 0; fits && d < desc->ndim; ++d)
     fits = memory.shape[d] == desc->shape[d] && (memory.strides[d] == desc->strides[d] || desc->shape[d] < 2);
   if (!fits) launch_error(kernel, "the gradient of '" + name + "' must have the array's own type, shape and strides");
   desc->grad = memory.data;
+  held.push_back(*gradient);
 }
 
 }  // namespace
 
 void use_gradients(PythonKernel& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
-                   char* block) {
+                   char* block, std::vector<runtime::Array>& held) {
   for (std::size_t i = 0; i < gradients.size() && i < signature.types.size(); ++i) {
     const ParamLayout::Param& param = signature.layout.params[i];
-    use_gradient(kernel, param.name, param.type, gradients[i], block + param.offset);
+    use_gradient(kernel, param.name, param.type, gradients[i], block + param.offset, held);
   }
 }
 

@@ -138,9 +138,9 @@ const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::KernelSig
 /// Whether a launch is long enough to let other Python threads run meanwhile.
 bool releases_gil(const driver::KernelVariant& variant, std::span<const std::int64_t> dims);
 /// Points the gradients of the arrays in a finished block to other memory: `gradients` has one array or None for each
-/// parameter. Raises for gradients that don't match their array.
+/// parameter. Raises for gradients that don't match their array; `held` takes those that do.
 void use_gradients(PythonKernel& kernel, const driver::KernelSignature& signature, const ArgumentList& gradients,
-                   char* block);
+                   char* block, std::vector<runtime::Array>& held);
 /// Takes hold of what a launch works on, before other Python threads run beside it. May throw.
 struct Holder {
   void (*hold)(void* state) = nullptr;  // null: it is held already

@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 
+#include "bind/exchange.h"
 #include "bind/graph_journal.h"
 #include "bind/launch_place.h"
 #include "bind/tape.h"
@@ -64,14 +65,24 @@ void follow(RecordedLaunch& r, std::size_t index, bool on) {
   if (on) r.followed.push_back(index);
 }
 
+/// Writes one parameter, with the arrays in it.
+void fill_with_arrays(RecordedLaunch& r, std::size_t index, nb::handle value, char* bytes,
+                      std::vector<nb::object>& keep, LaunchArrays& arrays) {
+  LaunchNotes notes;
+  notes.block = bytes;
+  fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep, r.place.device,
+             kFreeThreaded ? &notes : nullptr);
+  arrays.add(value.ptr(), r.signature->types[index]);
+  if (kFreeThreaded) arrays.memory = std::move(notes.held);
+}
+
 void pack_param(RecordedLaunch& r, std::size_t index, nb::handle value) {
   std::vector<nb::object> keep;
   LaunchArrays arrays;
   // Packed aside first: a value that does not fit leaves the launch as it was.
   std::vector<std::uint64_t> fresh = r.block;
   char* bytes = reinterpret_cast<char*>(fresh.data());
-  fill_param(*r.kernel, *r.signature, index, value.ptr(), bytes, keep, r.place.device);
-  arrays.add(value.ptr(), r.signature->types[index]);
+  fill_with_arrays(r, index, value, bytes, keep, arrays);
   if (r.block != fresh) {
     r.block.swap(fresh);
     r.on_gpu.reset();
@@ -180,8 +191,7 @@ void init(RecordedLaunch* self, nb::handle kernel, nb::handle dim, nb::handle in
   r.keep.resize(count);
   r.arrays.resize(count);
   for (std::size_t i = 0; i < args.size(); ++i) {
-    fill_param(*r.kernel, *r.signature, i, args[i], r.bytes(), r.keep[i], r.place.device);
-    r.arrays[i].add(args[i], r.signature->types[i]);
+    fill_with_arrays(r, i, args[i], r.bytes(), r.keep[i], r.arrays[i]);
     follow(r, i, is_followed(r.signature->types[i], args[i]));
   }
   for (std::size_t i = args.size(); i < count; ++i)

@@ -310,7 +310,11 @@ WEFT_HOT void pack_array(nb::handle value, const Type* type, char* to, const cha
     fail(PyExc_RuntimeError, kernel, param,
          "the launch runs on " + target_name() + ", but the array is on " + (a.space() ? a.space()->name() : "cpu") +
              "; copy it with .to(\"" + target_name() + "\")");
-  std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
+  {
+    const nb::ft_object_guard guard(array);
+    std::memcpy(to, &a.desc(), sizeof(ArrayDesc));
+    if (kFreeThreaded && target.notes) target.notes->held.push_back(a);
+  }
   if (const auto& object = nb::cast<const ArrayObject&>(array); target.notes) {
     if (object.read_only) [[unlikely]]
       note_guarded(object.owner ? Py_TYPE(object.owner)->tp_name : "library", LaunchNotes::Memory::shared, to, param);

@@ -5,6 +5,7 @@
 #include "driver/tape.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/held_array.h"
 
 namespace weft::driver {
 namespace {
@@ -19,15 +20,19 @@ bool needs_values(const TapeFacts& facts) {
          std::find(facts.needed.begin(), facts.needed.end(), true) != facts.needed.end();
 }
 
-/// Gives a block the gradients that arrays have now, which may have been given to them after the launch. Returns whether
-/// there are any.
-bool use_gradients(const TapedLaunch& l, char* bytes, const Probe* probe) {
+/// Gives a block the gradients that arrays have now, which may have been given to them after the launch, and holds them: another
+/// thread may give other ones. Returns whether there are any.
+bool use_gradients(const TapedLaunch& l, char* bytes, const Probe* probe, std::vector<runtime::Array>& memory) {
   bool any = false;
   for (std::size_t k = 0; k < l.facts->leaves.size(); ++k) {
     ArrayDesc& desc = desc_at(bytes, l.facts->leaves[k]);
     const runtime::Array* array = l.leaves[k].array;
     // Only while it is the same memory: a program may have given the object another array since.
-    if (array && array->is_valid() && array->data() == desc.data) desc.grad = array->desc().grad;
+    if (array && array->is_valid() && array->data() == desc.data) {
+      runtime::Array now = runtime::held(*array);
+      desc.grad = now.desc().grad;
+      if (desc.grad) memory.push_back(std::move(now));
+    }
     if (probe) {
       const auto at = reinterpret_cast<std::uintptr_t>(desc.grad);
       const bool inside = at >= probe->gradient.lo && at < probe->gradient.hi;
@@ -144,7 +149,8 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   std::vector<std::uint64_t> block = l.block;
   char* bytes = reinterpret_cast<char*>(block.data());
   for (const TapedLaunch::Handle& handle : l.handles) handle.object->refresh_gradients();
-  if (!use_gradients(l, bytes, probe)) return;
+  std::vector<runtime::Array> memory = l.memory;
+  if (!use_gradients(l, bytes, probe, memory)) return;
   if (!l.backward) {
     // A warning is said once: the place tells kernels of the same name apart.
     const SourceLoc& at = l.kernel->decl().def->name_loc;
@@ -170,14 +176,12 @@ void reverse(TapedLaunch& l, const Probe* probe) {
   }
   const LaunchForm form = adjoint_form(l, bytes);
   const KernelVariant& variant = l.kernel->form_for(*l.signature, l.dims(), bytes, form, l.place.device);
-  std::vector<runtime::Array> memory = l.memory;
   if (l.numbers.is_valid()) memory.push_back(l.numbers);
   runtime::CommandList* list = l.place.device ? nullptr : runtime::recording();
   // In a graph the adjoint runs when the graph does: copies, gradients and logs must live as long as it.
   if (list || (l.place.device && l.place.device->capture())) {
     for (const TapedLaunch::Leaf& leaf : l.leaves) {
       if (leaf.version) list ? list->keep(leaf.version) : l.place.device->keep_for_capture(leaf.version);
-      if (leaf.array) memory.push_back(*leaf.array);
     }
     if (l.logged)
       for (const runtime::Array& one : l.log.arrays()) memory.push_back(one);

@@ -2,15 +2,23 @@
 #include "runtime/array.h"
 
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "runtime/allocator.h"
 #include "runtime/command_list.h"
 #include "runtime/errors.h"
+#include "runtime/held_array.h"
 #include "runtime/work_journal.h"
 
 namespace weft::runtime {
 namespace {
+
+/// Guards gradients while they are replaced, against those who take hold of them.
+std::mutex& gradients() {
+  static auto& only = *new std::mutex;  // threads may outlive static destructors
+  return only;
+}
 
 std::string shape_text(Array::Shape shape) {
   std::string text = "(";
@@ -214,10 +222,14 @@ void* Array::address(Shape index) const {
 
 void Array::add_grad_buffer() {
   const ByteRange r = range();
-  grad_owner_ = space_ ? space_->allocate(r.hi - r.lo, true) : host_buffer(r.hi - r.lo, true);
+  std::shared_ptr<void> owner = space_ ? space_->allocate(r.hi - r.lo, true) : host_buffer(r.hi - r.lo, true);
   const std::uintptr_t before = r.lo == r.hi ? 0 : reinterpret_cast<std::uintptr_t>(desc_.data) - r.lo;
-  desc_.grad = static_cast<char*>(grad_owner_.get()) + before;
-  grad_foreign_ = false;
+  {
+    const std::lock_guard lock(gradients());
+    desc_.grad = static_cast<char*>(owner.get()) + before;
+    grad_owner_.swap(owner);
+    grad_foreign_ = false;
+  }
   if (recording() && on_host()) zero_grad();
 }
 
@@ -227,9 +239,16 @@ void Array::set_requires_grad(bool on) {
   if (on) {
     add_grad_buffer();
   } else {
+    std::shared_ptr<void> before;  // goes without the lock
+    const std::lock_guard lock(gradients());
     desc_.grad = nullptr;
-    grad_owner_.reset();
+    grad_owner_.swap(before);
   }
+}
+
+Array held(const Array& array) {
+  const std::lock_guard lock(gradients());
+  return array;
 }
 
 Array Array::grad() const {
@@ -262,8 +281,10 @@ void Array::set_grad(const Array& gradient) {
       throw ArgumentError("an array with strides " + shape_text(strides()) +
                           " needs a gradient with the same strides, not " + shape_text(gradient.strides()) +
                           ": use contiguous arrays for both");
+  std::shared_ptr<void> owner = gradient.owner_;  // what was before goes without the lock
+  const std::lock_guard lock(gradients());
   desc_.grad = gradient.desc_.data;
-  grad_owner_ = gradient.owner_;
+  grad_owner_.swap(owner);
   grad_foreign_ = gradient.foreign_;
 }
 

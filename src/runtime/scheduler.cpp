@@ -49,6 +49,35 @@ struct Caller {
   Caller& operator=(const Caller&) = delete;
 };
 
+/// Workers that calls out of regions of OpenMP have been lent, all together.
+std::atomic<int> lent_workers{0};
+
+/// What such a call gets of the cores that its region leaves: the regions' other threads may call, too.
+class LentWorkers {
+ public:
+  LentWorkers() = default;
+  ~LentWorkers() {
+    if (count_ > 0) lent_workers.fetch_sub(count_, std::memory_order_relaxed);
+  }
+  LentWorkers(const LentWorkers&) = delete;
+  LentWorkers& operator=(const LentWorkers&) = delete;
+
+  /// How many threads, the caller included, a call has that could use so many.
+  int limit(int threads) noexcept {
+    const int region = detail::threads_of_region();
+    if (region == 1) return threads;
+    const int left = std::max(thread_count() - region, 0), wanted = std::min(threads - 1, left);
+    if (wanted == 0) return 1;
+    const int before = std::max(lent_workers.fetch_add(wanted, std::memory_order_relaxed), 0);
+    count_ = std::clamp(left - before, 0, wanted);
+    if (count_ < wanted) lent_workers.fetch_sub(wanted - count_, std::memory_order_relaxed);
+    return 1 + count_;
+  }
+
+ private:
+  int count_ = 0;
+};
+
 /// Whether several threads have called at the same time of late. Then calls take what oneTBB has left, and the team, which
 /// would be one call's alone, rests.
 class Crowd {
@@ -115,6 +144,7 @@ bool run_watched(std::int64_t count, ChunkBody body, void* state, WaitBody wait,
 void after_fork_child() {
   callers.store(0, std::memory_order_relaxed);  // other threads' calls are not in here
   taken_cores.store(0, std::memory_order_relaxed);
+  lent_workers.store(0, std::memory_order_relaxed);
   detail::pool_after_fork_child();
   default_count.store(0, std::memory_order_relaxed);
   if (tbb_used.load(std::memory_order_relaxed)) tbb_lost.store(true, std::memory_order_relaxed);
@@ -202,6 +232,8 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
   threads = std::max(threads - caller.others - std::max(taken_cores.load(std::memory_order_relaxed), 0), 1);
   if (max_threads > 0) threads = std::min(threads, max_threads);
   if (std::int64_t(threads) > count) threads = int(std::max<std::int64_t>(count, 1));
+  LentWorkers lent;
+  if (threads > 1) threads = lent.limit(threads);
   if (threads == 1) {
     for (std::int64_t chunk = 0; chunk < count; ++chunk) body(state, chunk);
     return;
@@ -211,7 +243,7 @@ void parallel_chunks(std::int64_t count, ChunkBody body, void* state, int max_th
   if (scheduler_form() == SchedulerForm::tbb) {
     tbb_used.store(true, std::memory_order_relaxed);
     if (!crowd.is_there(caller.others > 0)) {
-      if (brief) {
+      if (brief || detail::is_in_tbb_task()) {
         detail::ChunkQueue queue{count, body, state, wait, parts, brief};
         if (detail::run_on_team(queue, threads)) return;
       } else if (run_watched(count, body, state, wait, parts, threads)) {

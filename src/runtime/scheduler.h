@@ -1,7 +1,8 @@
 // The one place that runs work on several threads. Two forms stand behind it: oneTBB, and a plain pool of std::thread
 // that thread-sanitizer builds use and that a forked child falls back to (oneTBB's workers do not survive a fork). The
 // form is chosen at run time; callers can't tell. Nested calls and calls from any number of threads are safe: the
-// calling thread always works itself, and waits only for chunks that someone is running.
+// calling thread always works itself, and waits only for chunks that someone is running. In a region of OpenMP a call has
+// the cores that the region's other threads leave, in a loop of oneTBB the workers that are free.
 #pragma once
 #include <atomic>
 #include <chrono>

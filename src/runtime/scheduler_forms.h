@@ -65,8 +65,12 @@ struct ChunkQueue {
 /// Drains the queue on the calling thread and up to threads − 1 others, then awaits the rest; returns when all chunks
 /// are done.
 void run_on_threads(ChunkQueue& queue, int threads) noexcept;
+/// Threads that the OpenMP regions around the calling thread keep busy, itself included; 1: it is in none.
+int threads_of_region() noexcept;
 #ifdef WEFT_SCHEDULER_TBB
 void run_on_tbb(ChunkQueue& queue, int threads) noexcept;
+/// Whether the calling thread is in a task of oneTBB, of a program's loop most likely: threads that it misses are at work there.
+bool is_in_tbb_task() noexcept;
 /// The most threads that oneTBB would use: it starts no more than there are processors.
 int tbb_max_threads();
 /// The same by workers that stay awake between calls; false, and nothing was done, while they work for another call.

@@ -3,6 +3,7 @@
 #ifdef WEFT_SCHEDULER_TBB
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <map>
@@ -59,6 +60,14 @@ class Lease {
 };
 
 }  // namespace
+
+bool is_in_tbb_task() noexcept {
+  try {
+    return tbb::task::current_context() != nullptr;
+  } catch (...) {  // no memory
+    return false;
+  }
+}
 
 int tbb_max_threads() {
   static const int count = tbb::info::default_concurrency();

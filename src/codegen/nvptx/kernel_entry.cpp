@@ -450,7 +450,6 @@ class GpuFrame {
 
   void whole_group(llvm::Value* linear, llvm::Value* low) {
     analysis::LaneEntry in_row;
-    in_row.in_step = false;
     in_row.tids[0] = in_row.thread = 1;
     analysis::Uniformity shapes(kernel_, in_row);
     Part tid{low, 1};
