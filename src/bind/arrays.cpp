@@ -327,6 +327,7 @@ nb::object put_item(nb::handle self, nb::handle key, nb::handle value) {
   Selection selection;
   if (!select(array, key, selection)) return nb::borrow(Py_NotImplemented);
   if (!selection.element) return like(self, std::move(selection.view));
+  const TapeTurnIfAny turn;
   if (runtime::writes_are_watched()) [[unlikely]]
     driver::announce_array_write(element_at(array, selection.element), "an assignment to an element", &array);
   std::vector<nb::object> keep;
@@ -372,6 +373,7 @@ void fill(const runtime::Array& array, nb::handle value) {
     const std::string why = nb::str(error.value()).c_str();
     nb::raise_from(error, PyExc_ValueError, "Failed to convert the value to the array data type: %s", why.c_str());
   }
+  const TapeTurnIfAny turn;
   driver::announce_array_write(array, "a fill");
   const runtime::Array target = array;
   if (target.bytes() < kReleaseGilBytes || !target.on_host()) return target.fill(to);
@@ -485,6 +487,7 @@ void register_arrays(nb::module_& m) {
           "_copy_from",
           [](nb::handle self, nb::handle source) {
             const auto& a = nb::cast<const ArrayObject&>(self);
+            const TapeTurnIfAny turn;
             driver::announce_array_write(writable(a), "a copy");
             copy_elements(valid(a), valid(nb::cast<const ArrayObject&>(source)));
             if (copies_are_heard()) tape_hooks().copied(self, source);
@@ -505,6 +508,7 @@ void register_arrays(nb::module_& m) {
           "_zero",
           [](nb::handle self) {
             const runtime::Array to = writable(nb::cast<const ArrayObject&>(self));
+            const TapeTurnIfAny turn;
             driver::announce_array_write(to, "a fill with zeros");
             zero(to);
             if (copies_are_heard()) tape_hooks().filled(self, nb::none());

@@ -354,8 +354,9 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
       PyErr_Clear();
       Py_RETURN_NONE;
     }
+    const TapeTurnIfAny turn;
     LaunchOnTape on_tape;
-    on_tape.tape = driver::recording_tape();
+    on_tape.take();
     if (on_tape.tape && given[kRecordTape] && PyObject_Not(given[kRecordTape]) == 1) on_tape.tape = nullptr;
     if (on_tape.tape) on_tape.arguments = arguments_for_tape(given), on_tape.backward = handle->backward;
     launch(current_kernel(given[kKernel], *handle), given[kDim], inputs, outputs,
@@ -462,8 +463,9 @@ void register_launch(nb::module_& m) {
          nb::object again) {
         KernelHandle* handle = find_kernel(kernel.ptr());
         if (!handle) throw nb::type_error("not a kernel");
-        LaunchOnTape on_tape{arguments.is_none() ? nullptr : driver::recording_tape(), arguments, run, handle->backward,
-                             std::move(again)};
+        const TapeTurnIfAny turn;
+        LaunchOnTape on_tape{nullptr, arguments, run, handle->backward, std::move(again), {}};
+        if (!arguments.is_none()) on_tape.take();
         launch(current_kernel(kernel.ptr(), *handle), dim.ptr(), inputs.ptr(), outputs.ptr(),
                gpu_place(place, max_blocks.ptr(), block_dim.ptr(), stream.get()),
                on_tape.tape || !run ? &on_tape : nullptr);

@@ -227,8 +227,9 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
   LaunchPlace place = r.place;
   place.gpu.stream = stream;
   if (stream) stream->use();
+  const TapeTurnIfAny turn;
   LaunchOnTape on_tape;
-  on_tape.tape = driver::recording_tape();
+  on_tape.take();
   if (on_tape.tape) on_tape.arguments = self.attr("_on_tape")();
   if (on_tape.tape && on_tape.arguments.is_none()) on_tape.tape = nullptr;
   if (on_tape.tape || runtime::writes_are_watched()) [[unlikely]] {

@@ -247,6 +247,11 @@ std::vector<nb::object> arrays_of_handles(const driver::WatchedLaunch& launch) {
 
 }  // namespace
 
+nb::handle TapeTurn::everyones() {
+  static const nb::handle only = PyTuple_Pack(1, Py_None);  // outlives module teardown; an object of its own
+  return only;
+}
+
 void LaunchArrays::add(PyObject* value, const Type* type) {
   hold_arrays(value, type, memory);
   collect_arrays(value, type, objects);
@@ -286,71 +291,93 @@ void register_tape(nb::module_& m) {
   nb::class_<TapeObject>(m, "TapeCore", "What a tape has recorded; warp.Tape derives from it.",
                          nb::type_slots(tape_slots))
       .def(nb::init<>())
-      .def("_start",
-           [](nb::handle self) {
-             driver::Tape& tape = nb::inst_ptr<TapeObject>(self)->tape;
-             if (driver::tape_of_thread() || tape.owner)
-               throw std::runtime_error("Warp: Error, entering a tape while one is already active");
-             tape.owner = self.inc_ref().ptr();
-             driver::start_recording(tape);
-           })
-      .def("_stop",
-           [](nb::handle self) {
-             driver::Tape& tape = nb::inst_ptr<TapeObject>(self)->tape;
-             if (driver::tape_of_thread() != &tape)
-               throw std::runtime_error("Warp: Error, ended tape capture, but tape not present");
-             driver::stop_recording(tape);
-             tape.owner = nullptr;
-             self.dec_ref();
-           })
+      .def(
+          "_start",
+          [](nb::handle self) {
+            driver::Tape& tape = nb::inst_ptr<TapeObject>(self)->tape;
+            if (driver::tape_of_thread() || tape.owner)
+              throw std::runtime_error("Warp: Error, entering a tape while one is already active");
+            tape.owner = self.inc_ref().ptr();
+            driver::start_recording(tape);
+          },
+          nb::call_guard<TapeTurn>())
+      .def(
+          "_stop",
+          [](nb::handle self) {
+            driver::Tape& tape = nb::inst_ptr<TapeObject>(self)->tape;
+            if (driver::tape_of_thread() != &tape)
+              throw std::runtime_error("Warp: Error, ended tape capture, but tape not present");
+            driver::stop_recording(tape);
+            tape.owner = nullptr;
+            self.dec_ref();
+          },
+          nb::call_guard<TapeTurn>())
       .def_static(
           "_suspend", [](int by) { driver::suspend_recording(by); },
-          "Counts why this thread's work is not to be recorded.")
-      .def("_add",
-           [](TapeObject& t, nb::object function, nb::list arrays) {
-             t.tape.add(std::make_unique<PythonStep>(std::move(function), std::move(arrays)));
-           })
+          "Counts why this thread's work is not to be recorded.", nb::call_guard<TapeTurn>())
+      .def(
+          "_add",
+          [](TapeObject& t, nb::object function, nb::list arrays) {
+            t.tape.add(std::make_unique<PythonStep>(std::move(function), std::move(arrays)));
+          },
+          nb::call_guard<TapeTurn>())
       .def(
           "_add_work",
           [](TapeObject& t, nb::object function, nb::list arrays, nb::list written, nb::object again) {
             t.tape.add(std::make_unique<PythonStep>(std::move(function), std::move(arrays), std::move(written),
                                                     std::move(again)));
           },
-          nb::arg("function"), nb::arg("arrays"), nb::arg("written"), nb::arg("again").none())
-      .def("_need", [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.need(a.array, by); })
-      .def("_numbers", &list_numbers)
-      .def("_zero_numbers",
-           [](TapeObject& t) {
-             for (const driver::Tape::Step& step : t.tape.steps())
-               if (step.launch) driver::zero_numbers(*step.launch);
-           })
-      .def("_replay", [](TapeObject& t) { t.tape.replay(); })
-      .def("_steps", &list_steps)
-      .def("_launch_arrays", &list_arrays)
-      .def("_compounds", &list_compounds)
-      .def("_functions", &list_functions)
-      .def("_count", [](const TapeObject& t) { return t.tape.steps().size(); })
+          nb::arg("function"), nb::arg("arrays"), nb::arg("written"), nb::arg("again").none(),
+          nb::call_guard<TapeTurn>())
+      .def(
+          "_need", [](TapeObject& t, const ArrayObject& a, const std::string& by) { return t.tape.need(a.array, by); },
+          nb::call_guard<TapeTurn>())
+      .def("_numbers", &list_numbers, nb::call_guard<TapeTurn>())
+      .def(
+          "_zero_numbers",
+          [](TapeObject& t) {
+            for (const driver::Tape::Step& step : t.tape.steps())
+              if (step.launch) driver::zero_numbers(*step.launch);
+          },
+          nb::call_guard<TapeTurn>())
+      .def(
+          "_replay", [](TapeObject& t) { t.tape.replay(); }, nb::call_guard<TapeTurn>())
+      .def("_steps", &list_steps, nb::call_guard<TapeTurn>())
+      .def("_launch_arrays", &list_arrays, nb::call_guard<TapeTurn>())
+      .def("_compounds", &list_compounds, nb::call_guard<TapeTurn>())
+      .def("_functions", &list_functions, nb::call_guard<TapeTurn>())
+      .def(
+          "_count", [](const TapeObject& t) { return t.tape.steps().size(); }, nb::call_guard<TapeTurn>())
       .def("_backward", &backward, nb::arg("seed"), nb::arg("retained"),
-           "Goes back over all of it; `seed` is called to set the gradients to start from.")
-      .def("_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return t.tape.writes(k, a.array); })
-      .def("_verify", [](TapeObject& t, bool on) { t.tape.keeper().set_verify(on); })
-      .def("_watch_threads", [](TapeObject& t, bool on) { t.tape.watch_threads(on); })
-      .def("_notes", [](TapeObject& t) { return t.tape.keeper().take_notes(); })
-      .def("_clear", [](TapeObject& t) { t.tape.clear(); })
-      .def("_refuse_copies",
-           [](TapeObject& t, bool on) {
-             using Policy = runtime::VersionKeeper::OnOverwrite;
-             t.tape.keeper().set_policy(on ? Policy::refuse : Policy::copy);
-           })
+           "Goes back over all of it; `seed` is called to set the gradients to start from.", nb::call_guard<TapeTurn>())
+      .def(
+          "_writes", [](TapeObject& t, std::size_t k, const ArrayObject& a) { return t.tape.writes(k, a.array); },
+          nb::call_guard<TapeTurn>())
+      .def(
+          "_verify", [](TapeObject& t, bool on) { t.tape.keeper().set_verify(on); }, nb::call_guard<TapeTurn>())
+      .def(
+          "_watch_threads", [](TapeObject& t, bool on) { t.tape.watch_threads(on); }, nb::call_guard<TapeTurn>())
+      .def(
+          "_notes", [](TapeObject& t) { return t.tape.keeper().take_notes(); }, nb::call_guard<TapeTurn>())
+      .def(
+          "_clear", [](TapeObject& t) { t.tape.clear(); }, nb::call_guard<TapeTurn>())
+      .def(
+          "_refuse_copies",
+          [](TapeObject& t, bool on) {
+            using Policy = runtime::VersionKeeper::OnOverwrite;
+            t.tape.keeper().set_policy(on ? Policy::refuse : Policy::copy);
+          },
+          nb::call_guard<TapeTurn>())
       .def_prop_ro(
           "kept_bytes", [](const TapeObject& t) { return t.tape.keeper().kept_bytes(); },
-          "Bytes of arrays that the tape copied because a later operation overwrote them.")
+          "Bytes of arrays that the tape copied because a later operation overwrote them.", nb::call_guard<TapeTurn>())
       .def_prop_ro(
           "kept_copies", [](const TapeObject& t) { return t.tape.keeper().copies(); },
-          "How many such copies there are.")
+          "How many such copies there are.", nb::call_guard<TapeTurn>())
       .def_prop_ro(
           "log_bytes", [](const TapeObject& t) { return t.tape.log_bytes(); },
-          "Bytes that launches wrote down because their kernels overwrite what the backward pass needs.");
+          "Bytes that launches wrote down because their kernels overwrite what the backward pass needs.",
+          nb::call_guard<TapeTurn>());
   nb::class_<RepeatedWork>(m, "RepeatedWork", "Stands for tapes that wait for work which they have recorded before.")
       .def("_add_work",
            [](RepeatedWork&, nb::object function, nb::list arrays, nb::list written, nb::object again) {

@@ -1,4 +1,4 @@
-"""Python threads that use the same arrays, structs, recorded launches, tapes and graphs at once. What they compute is their affair;
+"""Python threads that use the same arrays, structs, recorded launches and graphs at once. What they compute is their affair;
 the process has to live. Without Python's lock (free-threaded interpreters) any two of these run side by side.
 
 Three seconds by default; a minute with WEFT_STRESS=1 (`make stress`), or WEFT_STRESS_SECONDS of them.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import threading
 import time
 
 import numpy as np
+import pytest
 import warp as wp
 from measuring import FULL
 
@@ -97,9 +99,6 @@ class Shared:
     def replace_gradient(self) -> None:
         self.pick().grad = fresh(False)
 
-    def switch_gradient(self) -> None:
-        self.pick().requires_grad = random.random() < 0.5
-
     def look(self) -> None:
         one = self.pick()
         assert one.shape == (SIZE,) and one[3:9].numpy().shape == (6,) and one.reshape((8, 8)).grad is not one
@@ -113,35 +112,25 @@ class Shared:
     def configure(self) -> None:
         wp.config.cpu_threads = random.choice((0, 1))
 
-    def go_back(self) -> None:
-        with wp.Tape() as tape:
-            x, y = fresh(), fresh()
-            wp.launch(square, SIZE, [x], [y], device="cpu")
-        y.grad.fill_(1.0)
-        tape.backward()
-        tape.zero()
 
-
+# With the lock threads seldom meet in three seconds: a minute, or none.
+@pytest.mark.skipif(getattr(sys, "_is_gil_enabled", lambda: True)() and not FULL, reason="with the global lock only in full")
 def test_threads_share_all_they_have():
     shared = Shared()
     deeds = [
         shared.launch, shared.launch_struct, shared.launch_list, shared.run_recorded, shared.record_anew, shared.run_graph,
-        shared.capture_anew, shared.change_struct, shared.replace_array, shared.replace_gradient, shared.switch_gradient,
-        shared.look, shared.change, shared.configure, shared.go_back,
+        shared.capture_anew, shared.change_struct, shared.replace_array, shared.replace_gradient,
+        shared.look, shared.change, shared.configure,
     ]  # fmt: skip
     done, failures = [0] * THREADS, []
     end = time.monotonic() + SECONDS
-    # In turn each deed meets each other one: some threads have all to do, others two.
-    def work(number: int) -> None:
+
+    def work(number: int) -> None:  # some threads have all to do, others a few things
         mine = deeds if number < 2 else random.sample(deeds, 4)
         while time.monotonic() < end and not failures:
             deed = random.choice(mine)
             try:
                 deed()
-            except RuntimeError as error:
-                # An array may lose its gradient, or be overwritten, before a tape goes back over it.
-                if deed not in (shared.go_back, shared.run_graph):
-                    failures.append((deed.__name__, error))
             except Exception as error:
                 failures.append((deed.__name__, error))
             done[number] += 1

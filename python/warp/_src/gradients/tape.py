@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable
@@ -63,6 +64,17 @@ class Gradients(Mapping):
         return f"<gradients of {len(self)} arguments>"
 
 
+def _alone(method: Callable[..., None]) -> Callable[..., None]:
+    """One thread at a time does such things with a tape; functions that it calls on its way may do them again."""
+
+    @functools.wraps(method)
+    def call(self: Tape, *args: Any, **keywords: Any) -> None:
+        with self._turn:
+            method(self, *args, **keywords)
+
+    return call
+
+
 class Tape(_weft.TapeCore):
     """Records what runs inside its `with` block; `backward` computes the gradients of what went in.
 
@@ -75,6 +87,7 @@ class Tape(_weft.TapeCore):
 
     def __init__(self, keep_copies: bool = True):
         super().__init__()
+        self._turn = threading.RLock()
         self._handed_out = Gradients()
         self.gradients: Mapping[Any, Any] = self._handed_out
         self.loss: array | None = None
@@ -126,6 +139,7 @@ class Tape(_weft.TapeCore):
 
     # ---- going back --------------------------------------------------------------------------------------------------
 
+    @_alone
     def backward(self, loss: array | None = None, grads: dict[array, array] | None = None) -> None:
         """Adds to the gradient of every array that was read what the gradients of the written ones say.
 
@@ -187,6 +201,7 @@ class Tape(_weft.TapeCore):
                 found._put(one, _own_gradient)
         self.gradients = self._handed_out = found
 
+    @_alone
     def replay(self) -> None:
         """Runs everything that was recorded again, in its order, on the values that arrays have now; `backward` then gives the
         gradient there.
@@ -209,14 +224,16 @@ class Tape(_weft.TapeCore):
             return self._struct_gradient(value)
         return value.grad if isinstance(value, array) or getattr(value, "_wp_indexed_", False) else None
 
+    @_alone
     def zero(self) -> None:
         """Sets the gradients of all recorded arrays to zero."""
         with tape_record.paused():
             for one in self._arrays():
-                if one.requires_grad:
-                    one.grad.zero_()
+                if (gradient := one.grad) is not None:
+                    gradient.zero_()
             self._zero_numbers()
 
+    @_alone
     def reset(self) -> None:
         """Forgets everything that was recorded, and sets the gradients to zero. They can still be looked up."""
         self.zero()
