@@ -161,9 +161,18 @@ const driver::KernelVariant& build(PythonKernel& kernel, const std::vector<TypeH
     const driver::KernelVariant* ready = signature.ready(form, device);
     return ready ? *ready : one.build(signature, form, device);
   };
-  // One whose threads share memory is made for the blocks that launches have by themselves.
+  // One whose threads share memory is made for the blocks that launches have by themselves. Whether the last name of wp.tid() is
+  // the thread's in its block launches say: if it can't be, there is one dimension more.
   const auto with_block = [&]() -> const driver::KernelVariant& {
-    return make(static_cast<PythonKernel&>(*kernel.with_block(driver::kUsualBlock, true)));
+    auto& one = static_cast<PythonKernel&>(*kernel.with_block(driver::kUsualBlock, true));
+    form.rank = std::uint8_t(std::max<std::size_t>(rank, sema::scan(*kernel.decl().def).tid_names));
+    if (form.rank == kMaxRank) return make(one);
+    try {
+      return make(one);
+    } catch (const std::exception&) {
+      ++form.rank;
+    }
+    return make(one);
   };
   if (device && kernel.shares_memory().value_or(false)) return with_block();
   try {

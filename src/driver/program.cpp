@@ -106,7 +106,12 @@ void Program::build(const Device& device) const {
       } catch (const driver::NeedsBlock&) {  // made for the blocks that launches have by themselves
         kernel.set_shares_memory(true);
         auto for_block = std::static_pointer_cast<Kernel::Impl>(kernel.with_block(driver::kUsualBlock, true));
-        for_block->build(for_block->signature_for({}), form, device.internal());
+        try {
+          for_block->build(for_block->signature_for({}), form, device.internal());
+        } catch (const std::exception&) {  // the last name of wp.tid() may not be the thread's in its block
+          if (form.rank++ == kMaxRank) throw;
+          for_block->build(for_block->signature_for({}), form, device.internal());
+        }
       }
     });
   });

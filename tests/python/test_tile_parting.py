@@ -304,3 +304,18 @@ def test_reductions_leave_out_threads_that_are_missing(block):
         want[8] = min(part.min(), -2.0 * part[0])
         np.testing.assert_allclose(got[0], want, rtol=2e-5)
         assert places.numpy()[first].tolist() == [int(part.argmin())] * 2
+
+
+@wp.kernel(enable_backward=False, module="unique")
+def of_a_block(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.tile_store(out, wp.tile_load(x, shape=B, offset=i * B) * x[i], offset=i * B)
+
+
+def test_code_made_ahead_does_not_take_blocks_for_threads():
+    device = wp.get_device()
+    of_a_block.module.load(device)  # nobody has said yet how it is launched
+    x = wp.array(DATA, dtype=float, device=device)
+    out = wp.zeros(4 * B, dtype=float, device=device)
+    wp.launch_tiled(of_a_block, dim=4, inputs=[x, out], block_dim=B, device=device)
+    assert np.array_equal(out.numpy(), DATA * np.repeat(DATA[:4], B))
