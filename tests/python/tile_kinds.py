@@ -91,7 +91,7 @@ class Kind:
         got = np.ascontiguousarray(array.numpy())
         shape = tuple(array.shape)
         if self.name == "bfloat16":
-            return (got.astype(np.uint32) << 16).view(np.float32).reshape(*shape, 1)
+            return (got.view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(*shape, 1)
         return got.view(self.scalar).reshape(*shape, self.count)
 
 
