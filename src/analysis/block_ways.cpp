@@ -87,8 +87,7 @@ Spread BlockWays::of_result(const Op& op, std::uint32_t index) {
   switch (op.code) {
     case OpCode::block_thread: return Spread::apart;
     case OpCode::thread: return kernel_.form.rows ? Spread::apart : Spread::unknown;
-    case OpCode::tid:
-      return kernel_.form.rows && op.imm == kernel_.form.rank - 1 ? Spread::apart : Spread::unknown;
+    case OpCode::tid: return kernel_.form.rows && op.imm == kernel_.form.rank - 1 ? Spread::apart : Spread::unknown;
     case OpCode::if_: return of_if(op, index);
     case OpCode::for_:
     case OpCode::while_: return of_carried(op, index, nullptr);
@@ -98,7 +97,8 @@ Spread BlockWays::of_result(const Op& op, std::uint32_t index) {
         return Spread::unknown;
       return of_operands(op);
     case OpCode::atomic:
-      return op.atomic == ir::AtomicKind::add && of(op.operands.back()) == Spread::same && !op.operands.back()->is_zero()
+      return op.atomic == ir::AtomicKind::add && of(op.operands.back()) == Spread::same &&
+                     !op.operands.back()->is_zero()
                  ? Spread::apart
                  : Spread::unknown;
     case OpCode::rem:
@@ -110,7 +110,8 @@ Spread BlockWays::of_result(const Op& op, std::uint32_t index) {
       return of_operands(op);
     default: break;  // safe: below
   }
-  if (is_comparison(op.code) && (runs_by_blocks(op.operand(0)) || runs_by_blocks(op.operand(1)))) return Spread::unknown;
+  if (is_comparison(op.code) && (runs_by_blocks(op.operand(0)) || runs_by_blocks(op.operand(1))))
+    return Spread::unknown;
   switch (ir::class_of(op.code)) {
     case ir::OpClass::arith:
     case ir::OpClass::bits:
@@ -119,7 +120,8 @@ Spread BlockWays::of_result(const Op& op, std::uint32_t index) {
     case ir::OpClass::math:
     case ir::OpClass::whole:
     case ir::OpClass::data: return of_operands(op);
-    case ir::OpClass::memory: return op.code == OpCode::view || op.code == OpCode::slice ? of_operands(op) : Spread::unknown;
+    case ir::OpClass::memory:
+      return op.code == OpCode::view || op.code == OpCode::slice ? of_operands(op) : Spread::unknown;
     case ir::OpClass::effect:
     case ir::OpClass::control: break;
   }
@@ -254,7 +256,8 @@ std::string BlockWays::reason(const Value* value) {
         case OpCode::if_:
           next = of(op.operand(0)) == Spread::apart ? op.operand(0) : nullptr;
           for (const Region* side : op.regions)
-            if (!next && of(side->last->operand(value->index)) == Spread::apart) next = side->last->operand(value->index);
+            if (!next && of(side->last->operand(value->index)) == Spread::apart)
+              next = side->last->operand(value->index);
           break;
         case OpCode::for_:
         case OpCode::while_: {

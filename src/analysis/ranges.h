@@ -50,8 +50,8 @@ class Ranges {
 
   const std::int64_t block_;    // threads of a block, if they work together
   const std::int64_t row_dim_;  // the dimension of the launch along which they lie; -1: none
-  std::vector<Slot> slots_;  // by value id; unknown means the type's range
-  int loops_ = 0;            // around
+  std::vector<Slot> slots_;     // by value id; unknown means the type's range
+  int loops_ = 0;               // around
 };
 
 }  // namespace weft::analysis

@@ -11,7 +11,8 @@ namespace weft::driver {
 struct CompileOptions {
   bool debug = false;      // bounds, division and assert checks; loops can be stopped
   bool verify_fp = false;  // what is not finite is printed with its place; debug: a store of it is an error
-  bool verify_tiles = false;  // kernels with tiles are looked at as for blocks of several threads (driver/verify_tiles.h)
+  bool verify_tiles =
+      false;               // kernels with tiles are looked at as for blocks of several threads (driver/verify_tiles.h)
   bool fuse_fp = true;     // a product used once by a sum becomes a fused multiply-add
   bool fast_math = false;  // LLVM may reassociate; results then differ between lane counts
   int opt_level = 2;       // LLVM's effort: 0 to 3; huge kernels get less by themselves

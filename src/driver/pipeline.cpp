@@ -303,7 +303,7 @@ void prepare_gradients(ir::Module& module, const ir::Function& root, passes::Inl
   limits.memory = true;
   for (const Stage& stage : stages()) {
     if (stage.name == "bounds-check") continue;
-    if (stage.name == "target") continue;        // derivatives are of the kernel, for whatever target
+    if (stage.name == "target") continue;  // derivatives are of the kernel, for whatever target
     if (stage.name == "check-together") continue;
     if (stage.name == "own-elements" || stage.name == "own-tiles") continue;  // which are those of the derivative
     if (stage.name == "contract") break;

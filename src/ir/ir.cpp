@@ -32,8 +32,8 @@ constexpr std::array<OpRow, std::size_t(kOpCodes)> kOps = {{
 
 constexpr std::array<std::string_view, kAtomicKinds> kAtomics = {"add", "min",     "max",    "exch",
                                                                  "cas", "bit_and", "bit_or", "bit_xor"};
-constexpr std::array<std::string_view, kCheckKinds> kChecks = {"bounds", "divide_by_zero", "not_finite", "object",
-                                                                 "aligned", "together"};
+constexpr std::array<std::string_view, kCheckKinds> kChecks = {"bounds", "divide_by_zero", "not_finite",
+                                                               "object", "aligned",        "together"};
 
 /// What an operation and all it can reach does, as far as dropping and moving are concerned.
 struct Reach {

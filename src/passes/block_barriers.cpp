@@ -217,8 +217,7 @@ class Barriers {
   static void note(State& state, const Access& access) {
     for (std::size_t k = access.pieces._Find_first(); k < state.size(); k = access.pieces._Find_next(k)) {
       Pending& p = state[k];
-      (access.act == Act::read ? p.reads : access.act == Act::write ? p.writes : p.adds)
-          .join(where_of(access, k));
+      (access.act == Act::read ? p.reads : access.act == Act::write ? p.writes : p.adds).join(where_of(access, k));
     }
   }
 

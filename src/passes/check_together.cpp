@@ -122,8 +122,7 @@ class Checker {
                                            build_.binary(OpCode::ne, all, all));
       same = build_.binary(OpCode::bit_or, same, neither);
     }
-    Value* operands[] = {same, build_.cast(thread, types::i64()),
-                         build_.i64(0)};
+    Value* operands[] = {same, build_.cast(thread, types::i64()), build_.i64(0)};
     Op* const check = build_.op(OpCode::check, operands);
     check->check = ir::CheckKind::together;
     check->text = kernel_.arena.copy(text);

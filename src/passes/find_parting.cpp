@@ -23,9 +23,10 @@ std::optional<Parting> parting_at(BlockWays& ways, const Op& meeting) {
   }
   for (const ir::Value* number : meeting.operands)
     if (ways.of(number) == Spread::apart)
-      return Parting{meeting.loc, std::string(kTogether) + std::string(meeting.text) +
-                                      " is not the same for all of them: it differs " + ways.reason(number) +
-                                      "; take one thread's by wp.tile_from_thread, or make a tile of all by wp.tile(x)"};
+      return Parting{meeting.loc,
+                     std::string(kTogether) + std::string(meeting.text) +
+                         " is not the same for all of them: it differs " + ways.reason(number) +
+                         "; take one thread's by wp.tile_from_thread, or make a tile of all by wp.tile(x)"};
   return std::nullopt;
 }
 

@@ -546,7 +546,7 @@ class FunctionLowering {
   std::vector<int> renewals_;                              // those other variables
   std::vector<int> param_variables_;
   std::vector<Loop> loops_;
-  std::unordered_set<const ir::Value*> tiles_by_thread_;  // memory of tiles with a place for each thread
+  std::unordered_set<const ir::Value*> tiles_by_thread_;             // memory of tiles with a place for each thread
   int live_ = -1;                                                    // flag: false after return
   std::vector<std::pair<std::string_view, int>> adjoint_variables_;  // of a gradient function: parameter, variable
   bool is_gradient_ = false;

@@ -55,7 +55,8 @@ class Tiles {
     const TileType* type = nullptr;
     ir::Value* data = nullptr;
     ir::Value* offset = nullptr;
-    bool by_thread = false;  // all of what wp.tile made: last of its dimensions are threads, some of which a block may lack
+    bool by_thread =
+        false;  // all of what wp.tile made: last of its dimensions are threads, some of which a block may lack
     explicit operator bool() const { return type != nullptr; }
   };
   /// Arguments by parameter; null where one was left out.
@@ -402,7 +403,7 @@ class Tiles {
   Shape shared_shape_;
   std::vector<ir::Value*> shared_at_;
   ir::Value* shared_number_ = nullptr;
-  bool sharing_ = false;  // inside of a loop that threads share: what is made there is a thread's own
+  bool sharing_ = false;                   // inside of a loop that threads share: what is made there is a thread's own
   std::vector<ir::Value*> window_starts_;  // of it
 };
 

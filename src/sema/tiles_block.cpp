@@ -129,8 +129,7 @@ ir::Value* Tiles::reduced_of_threads(const Window& given, const Combine& combine
         put(next_any, low, b_.boolean(true));
       };
       const auto both = [&] {
-        guarded(
-            get(any, high), [&] { guarded(get(any, low), joined, [&] { alone(high); }); }, [&] { alone(low); });
+        guarded(get(any, high), [&] { guarded(get(any, low), joined, [&] { alone(high); }); }, [&] { alone(low); });
       };
       guarded(n == 2 * half ? b_.boolean(true) : b_.binary(OpCode::lt, high[0], i32(n)), both, [&] { alone(low); });
     });

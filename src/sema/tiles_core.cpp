@@ -28,7 +28,8 @@ Tiles::Tiles(FunctionLowering& lowering, const syntax::Node& at)
 Tiles::Window Tiles::window(ir::Value* tile) {
   const TileType* type = tile_type(tile->type);
   Window w{type, part(b_, tile, 0), part(b_, tile, 1)};
-  w.by_thread = w.offset->is_zero() && type->contiguous && type->shape.back() == threads_ && f_.tiles_by_thread_.count(w.data);
+  w.by_thread =
+      w.offset->is_zero() && type->contiguous && type->shape.back() == threads_ && f_.tiles_by_thread_.count(w.data);
   return w;
 }
 
