@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -67,8 +68,10 @@ class Libraries {
   static constexpr int kMost = 8;
 
   void look(unsigned long long loaded) noexcept {
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return;
+    // Threads of a region that begins come all at once. Who looks needs the loader's lock, which a thread that waits here may have
+    // (it runs a library's own start): so nobody waits for good.
+    std::unique_lock lock(mutex_, std::chrono::milliseconds(20));
+    if (!lock || seen_.load(std::memory_order_acquire) == loaded) return;
     try {
       std::vector<std::string> paths;
       ::dl_iterate_phdr(
@@ -111,7 +114,7 @@ class Libraries {
 
   std::atomic<unsigned long long> seen_{0};
   std::atomic<int> count_{0};
-  std::mutex mutex_;  // guards writing
+  std::timed_mutex mutex_;  // guards writing
   OpenMp known_[kMost];
 };
 
