@@ -2,7 +2,7 @@
 """MuJoCo Warp's humanoid on Weft, beside PyPI's warp-lang and MuJoCo's own engine.
 
     mujoco_warp.py [--peer PYTHON] [--peer-path FOLDER] [--worlds 1 32 256 2048] [--device cuda] [--graph]
-                   [--rounds N] [--json FILE]
+                   [--rounds N] [--json FILE] [--suite [FILE …]]
 
 This interpreter's environment has MuJoCo Warp on Weft (tools/compat/mujoco_environment.py makes one), PEER's has it on
 warp-lang; --peer-path is a folder of packages for PEER, where MuJoCo Warp is not installed beside it. Both run the same
@@ -12,7 +12,8 @@ Lines begin with the ratio. `first step`: how long the first step takes with an 
 same from the start of the imports. `full speed`: how long behind the first step, from an empty cache, steps of 32 worlds go on to be
 slower than they will be. `worlds`: steps of all worlds a second, step by step, or with --graph as a captured graph;
 `of a core`: the same by the processor time that was used, which favours programs that use one thread. MuJoCo's own engine
-runs one world on one thread.
+runs one world on one thread. `own tests`, with --suite: all files of the engine's own tests, or those that are named, one after
+another, a process each, from an empty cache and then from a full one; it takes minutes with Weft, an hour with warp-lang.
 """
 
 from __future__ import annotations
@@ -39,12 +40,17 @@ def steps_goal(device: str, worlds: int, graph: bool) -> float | None:
     return 10.0 if worlds == 1 else 4.0 if worlds >= 256 else None
 
 
+def make_room() -> None:
+    """This file has the engine's name."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]
+
+
 def humanoid(worlds: int, device: str):
     """The engine, and its humanoid in the pose of its first key frame in every world."""
     import pathlib
 
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != here]  # this file has the engine's name
+    make_room()
     import mujoco
     import mujoco_warp as engine
     import warp as wp
@@ -132,6 +138,22 @@ def measure_own(device: str) -> dict[str, float]:
     return {"wall": (WARM_STEPS + STEPS) / best}
 
 
+def measure_suite(names: list[str]) -> dict[str, float]:
+    """How long the engine's own tests take, and how many files of them fail."""
+    import importlib.util
+    import pathlib
+    import subprocess
+
+    make_room()
+    folder = pathlib.Path(importlib.util.find_spec("mujoco_warp").submodule_search_locations[0], "_src")  # type: ignore[union-attr, index]
+    found = sorted(path.stem for path in folder.glob("*_test.py") if "jax" not in path.stem)
+    failed, start = 0, time.perf_counter()
+    for name in names or found:
+        command = [sys.executable, "-m", f"mujoco_warp._src.{name}"]
+        failed += subprocess.run(command, capture_output=True, check=False, cwd=tempfile.gettempdir()).returncode != 0
+    return {"own tests": time.perf_counter() - start, "files with failures": failed}
+
+
 class Runner:
     """Runs the program on one of the packages."""
 
@@ -179,9 +201,25 @@ def collect(
     return best
 
 
+def collect_suite(runners: dict[str, Runner], names: list[str], guard: others.Peers) -> dict[str, dict[str, float]]:
+    """Seconds by state of the cache and package, and how many files fail."""
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for state in ("cold", "warm"):
+            for who, runner in runners.items():
+                what, cache = ":".join(("suite", *names)), os.path.join(folder, who)
+                run = lambda: runner.run(what, cache)  # noqa: B023, E731 - called at once
+                taken = run() if who == "weft" else guard.take("warp-lang", run) or {}
+                for name, figure in taken.items():
+                    found.setdefault(f"{name}, {state}", {})[who] = figure
+    return found
+
+
 def show(row: str, figures: dict[str, float], goal: float | None) -> str:
     """The ratio, then the figures."""
-    seconds = row.startswith(("first", "full"))
+    seconds = row.startswith(("first", "full", "own"))
+    if row.startswith("files"):
+        return f"{'':34}{row:38}{'   '.join(f'{who} {figure:.0f}' for who, figure in figures.items())}"
     ratio = ""
     if row.startswith("full"):
         ratio = f"(goal {FULL_GOAL:g} s: {'met' if figures['weft'] <= FULL_GOAL else 'MISSED'})"
@@ -202,6 +240,7 @@ def main() -> None:
     parser.add_argument("--graph", action="store_true", help="step by a captured graph")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", help="where to write the figures")
+    parser.add_argument("--suite", nargs="*", metavar="FILE", help="time the engine's own tests as well, or some of their files")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -212,6 +251,8 @@ def main() -> None:
             found = measure_full(options.device)
         elif what == "own":
             found = measure_own(options.device)
+        elif what == "suite":
+            found = measure_suite([name for name in worlds.split(":") if name])
         else:
             found = measure_steps(int(worlds), options.device, options.graph)
         print(json.dumps(found))
@@ -222,6 +263,8 @@ def main() -> None:
     load = os.getloadavg()[0]
     guard = others.Peers()
     best = collect(runners, options.worlds, options.rounds, guard)
+    if options.suite is not None:
+        best |= collect_suite(runners, options.suite, guard)
     print(f"humanoid on {options.device}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     kind = options.device.partition(":")[0]
     for row, figures in best.items():
