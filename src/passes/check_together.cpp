@@ -62,7 +62,7 @@ class Checker {
   void region(Region& region) {
     for (Op& op : region) {
       rewriter_.apply(op);
-      if (!asked_.count(&op)) {
+      if (!asked_.contains(&op)) {
         for (Region* nested : op.regions) this->region(*nested);
         continue;
       }
