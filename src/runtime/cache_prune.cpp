@@ -42,7 +42,8 @@ struct Found {
   std::uint64_t bytes = 0;
 };
 
-/// The entries of a folder; temporary files older than `stale` seconds are deleted on the way.
+/// The entries of a folder; temporary files older than `stale` seconds are deleted on the way, with 0 all of them: the clock of files
+/// may be ahead of this one.
 std::vector<Found> scan(DIR* folder, std::int64_t stale) {
   std::vector<Found> entries;
   const std::int64_t now = ::time(nullptr);
@@ -54,7 +55,7 @@ std::vector<Found> scan(DIR* folder, std::int64_t stale) {
     if (::fstatat(fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(info.st_mode)) continue;
     if (!temporary) {
       entries.push_back({item->d_name, info.st_mtim.tv_sec, info.st_mtim.tv_nsec, std::uint64_t(info.st_size)});
-    } else if (now - info.st_mtim.tv_sec >= stale) {
+    } else if (stale <= 0 || now - info.st_mtim.tv_sec >= stale) {
       ::unlinkat(fd, item->d_name, 0);
     }
   }
