@@ -98,14 +98,6 @@ Stage on_gpu(std::string_view name, Each pass) {
           }};
 }
 
-/// Where the threads of a block wait for each other.
-Stage in_blocks(std::string_view name, Each pass) {
-  return {name, [pass](ir::Module& module, const CompileOptions& options) {
-            if (!options.gpu.target && !module.functions.back()->form.block) return;
-            for (auto& function : module.functions) pass(*function);
-          }};
-}
-
 Stage with_effects(std::string_view name, bool (*pass)(ir::Function&, analysis::Effects*)) {
   return {name, [pass](ir::Module& module, const CompileOptions&) {
             analysis::Effects effects;
