@@ -3,7 +3,8 @@ arrays at many places, beside NumPy, on the CPU and on a GPU or the fake driver'
 
 A program is a kernel's text and, statement by statement, what it does to arrays of NumPy. Numbers are small and whole, so results are
 exact in every type and order (tile_own_elements.py). Blocks stay in regions of their own; arrays are passed apart, behind an odd element,
-twice, as overlapping parts of one buffer, and with rows that are parts of longer ones. Barriers stand in front of what goes to arrays.
+twice, as overlapping parts of one buffer, and with rows that are parts of longer ones. What one statement
+stores the next one finds: barriers are the compiler's matter.
 """
 
 from __future__ import annotations
@@ -25,10 +26,6 @@ REGION = 1536  # elements of a block in a line
 HEIGHT, WIDTH = 24, 96  # of a block in a plane
 TURNS = 2
 HEAD = """import warp as wp
-
-
-@wp.func_native("WP_TILE_SYNC();")
-def wait(): ...
 
 """
 
@@ -373,17 +370,11 @@ class Writer:
             for _, one in all:
                 one(s)
 
-        return self.in_order(all), effect
+        return self.lines_of(all), effect
 
-    def in_order(self, statements: list[Statement]) -> list[str]:
-        """Their lines, with barriers in front of what goes to arrays."""
-        found = []
-        for lines, _ in statements:
-            for line in lines:
-                if not line.startswith(" ") and any(name in line for name in ("tile_load", "tile_store", "tile_atomic_add")):
-                    found.append("wait()")
-                found.append(line)
-        return found
+    @staticmethod
+    def lines_of(statements: list[Statement]) -> list[str]:
+        return [line for lines, _ in statements for line in lines]
 
     def loop(self, depth: int, turning: bool) -> Statement | None:
         if turning:
@@ -438,7 +429,7 @@ class Writer:
         text = HEAD + STRUCTS + "".join(functions_of(kind) for kind in self.kinds)
         text += "".join(conversion(a, b) for a, b in itertools.permutations(self.kinds, 2))
         text += f"\n@wp.kernel(enable_backward=False)\ndef program({arguments}, begins: wp.array(dtype=int), turns: int):\n    block, lane = wp.tid()\n"
-        text += textwrap.indent("\n".join(self.in_order(statements)), "    ") + "\n"
+        text += textwrap.indent("\n".join(self.lines_of(statements)), "    ") + "\n"
 
         def effect(s: State):
             for _, one in statements:
