@@ -99,7 +99,7 @@ nb::list list_arrays(const TapeObject& self) {
   auto add = [&](const nb::object& one) {
     if (one.is_valid() && !one.is_none() && seen.insert(one.ptr()).second) out.append(one);
   };
-  for (const driver::Tape::Step& step : self.tape.steps()) {
+  for (const std::vector<driver::Tape::Step> steps = self.tape.steps_of_now(); const driver::Tape::Step& step : steps) {
     if (!step.launch) continue;
     for (const nb::object& one : launch_of(step).arrays) add(one);
     for (const nb::object& one : launch_of(step).held) add(one);
@@ -111,7 +111,7 @@ nb::list list_arrays(const TapeObject& self) {
 nb::list list_compounds(const TapeObject& self) {
   nb::list out;
   std::unordered_set<PyObject*> seen;
-  for (const driver::Tape::Step& step : self.tape.steps()) {
+  for (const std::vector<driver::Tape::Step> steps = self.tape.steps_of_now(); const driver::Tape::Step& step : steps) {
     if (!step.launch) continue;
     const driver::KernelSignature& signature = *step.launch->signature;
     if (std::none_of(signature.types.begin(), signature.types.end(), [](const Type* t) { return t->is_struct(); }))
@@ -126,7 +126,7 @@ nb::list list_compounds(const TapeObject& self) {
 /// (function, its arrays) of each.
 nb::list list_functions(const TapeObject& self) {
   nb::list out;
-  for (const driver::Tape::Step& step : self.tape.steps())
+  for (const std::vector<driver::Tape::Step> steps = self.tape.steps_of_now(); const driver::Tape::Step& step : steps)
     if (!step.launch) out.append(nb::make_tuple(function_of(step).function, function_of(step).objects));
   return out;
 }
@@ -134,7 +134,7 @@ nb::list list_functions(const TapeObject& self) {
 /// As lists, which programs may compare and edit.
 nb::list list_steps(const TapeObject& self) {
   nb::list out;
-  for (const driver::Tape::Step& step : self.tape.steps()) {
+  for (const std::vector<driver::Tape::Step> steps = self.tape.steps_of_now(); const driver::Tape::Step& step : steps) {
     if (!step.launch) {
       nb::list function;
       function.append(function_of(step).function);
@@ -152,7 +152,7 @@ nb::list list_steps(const TapeObject& self) {
 /// Gradients of the numbers in a struct that launches were passed: (names of fields, components) of each launch and number.
 nb::list list_numbers(const TapeObject& self, nb::handle given) {
   nb::list out;
-  for (const driver::Tape::Step& step : self.tape.steps()) {
+  for (const std::vector<driver::Tape::Step> steps = self.tape.steps_of_now(); const driver::Tape::Step& step : steps) {
     if (!step.launch || !step.launch->numbers.is_valid()) continue;
     nb::list arguments;
     for (int list : {3, 4})
@@ -180,6 +180,18 @@ void backward(TapeObject& self, const nb::object& seed, const std::vector<const 
   std::vector<const runtime::Array*> arrays;
   for (const ArrayObject* one : retained) arrays.push_back(&one->array);
   self.tape.backward([&] { seed(); }, arrays);
+}
+
+/// Launches of other threads that the tape records end before its block does. Ctrl-C ends the wait.
+void wait_for_launches(const driver::Tape& tape) {
+  if (tape.wait_for_launches(std::chrono::milliseconds(0))) return;
+  for (bool ended = false; !ended;) {
+    {
+      const GilRelease others;
+      ended = tape.wait_for_launches(std::chrono::milliseconds(50));
+    }
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
 }
 
 // Functions that a tape calls on the way back often know the tape: Python's garbage collector must see such cycles.
@@ -309,9 +321,13 @@ void register_tape(nb::module_& m) {
               throw std::runtime_error("Warp: Error, ended tape capture, but tape not present");
             driver::stop_recording(tape);
             tape.owner = nullptr;
-            self.dec_ref();
+            const nb::object held = nb::steal(self);  // as _start took it
+            wait_for_launches(tape);
           },
           nb::call_guard<TapeTurn>())
+      .def(
+          "_running", [](const TapeObject& t) { return t.tape.running(); },
+          "Launches, of whichever thread, that will be its steps when they end.")
       .def_static(
           "_suspend", [](int by) { driver::suspend_recording(by); },
           "Counts why this thread's work is not to be recorded.", nb::call_guard<TapeTurn>())
@@ -336,7 +352,7 @@ void register_tape(nb::module_& m) {
       .def(
           "_zero_numbers",
           [](TapeObject& t) {
-            for (const driver::Tape::Step& step : t.tape.steps())
+            for (const std::vector<driver::Tape::Step> steps = t.tape.steps_of_now(); const driver::Tape::Step& step : steps)
               if (step.launch) driver::zero_numbers(*step.launch);
           },
           nb::call_guard<TapeTurn>())

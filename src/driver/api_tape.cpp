@@ -92,7 +92,9 @@ Tape::Recording::Recording(const Tape& tape) {
 }
 
 Tape::Recording::~Recording() {
-  driver::stop_recording(static_cast<Impl*>(tape_.get())->tape);
+  driver::Tape& tape = static_cast<Impl*>(tape_.get())->tape;
+  driver::stop_recording(tape);
+  while (!tape.wait_for_launches(std::chrono::seconds(1))) continue;
   recording = false;
 }
 

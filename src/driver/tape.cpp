@@ -123,6 +123,34 @@ void announce_gradients(const KernelSignature& signature, const char* block, con
 Tape::Tape() { Repeats::enroll(*this); }
 Tape::~Tape() { Repeats::dismiss(*this); }
 
+Tape::Running::Running(Tape* tape) : tape_(tape) {
+  if (!tape_) return;
+  const std::lock_guard lock(tape_->mutex_);
+  ++tape_->running_;
+}
+
+Tape::Running::~Running() {
+  if (!tape_) return;
+  const std::lock_guard lock(tape_->mutex_);
+  // Under the lock: who waits may drop the tape as soon as it is told.
+  if (--tape_->running_ == 0) tape_->ended_.notify_all();
+}
+
+bool Tape::wait_for_launches(std::chrono::milliseconds most) const {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, most, [&] { return running_ == 0; });
+}
+
+int Tape::running() const {
+  const std::lock_guard lock(mutex_);
+  return running_;
+}
+
+std::vector<Tape::Step> Tape::steps_of_now() const {
+  const std::lock_guard lock(mutex_);
+  return take_->steps;
+}
+
 void Tape::add(std::unique_ptr<TapedLaunch> launch) {
   {
     std::lock_guard lock(mutex_);

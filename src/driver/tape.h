@@ -2,6 +2,8 @@
 // and the logs of what kernels overwrote. Whose language recorded them is no matter here: Python's objects (bind/tape.cpp)
 // and the handles of C++ programs (api_tape.cpp) are owners that the tape keeps and never looks into.
 #pragma once
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -55,6 +57,8 @@ class Tape {
   runtime::VersionKeeper& keeper() { return take_->keeper; }
   const runtime::VersionKeeper& keeper() const { return take_->keeper; }
   const std::vector<Step>& steps() const { return take_->steps; }
+  /// The same for whoever lets other threads run meanwhile, which may add theirs.
+  std::vector<Step> steps_of_now() const;
   void add(std::unique_ptr<TapedLaunch> launch);
   void add(std::unique_ptr<TapedFunction> function);
   /// The array's values of now, for the function that is added next.
@@ -75,6 +79,21 @@ class Tape {
   /// Whether a step writes to an array's memory; functions may.
   bool writes(std::size_t step, const runtime::Array& array) const;
 
+  /// While one lives, a launch runs that will be a step of the tape (null: of none).
+  class Running {
+   public:
+    explicit Running(Tape* tape);
+    ~Running();
+    Running(const Running&) = delete;
+
+   private:
+    Tape* tape_;
+  };
+  /// Waits until none runs, for so long at most; whether that is so. Launches of other threads that began in the tape's
+  /// block are steps of it: who goes back must not meet them while they run.
+  bool wait_for_launches(std::chrono::milliseconds most) const;
+  int running() const;
+
   void* owner = nullptr;  // the language's object that it belongs to
   /// Launches are searched for threads that meet before they run (race_check.h).
   void watch_threads(bool on) { watch_threads_ = on; }
@@ -93,6 +112,8 @@ class Tape {
   std::shared_ptr<Take> next_;                 // launches that repeat those of the tape, so far
   std::vector<std::shared_ptr<Take>> graphs_;  // made while graphs were captured, complete
   mutable std::mutex mutex_;                   // guards the list against launches of several threads
+  mutable std::condition_variable ended_;      // a launch has
+  int running_ = 0;                            // launches that will be steps, guarded by the mutex
   bool watch_threads_ = false;
   bool goes_back_ = false;
   std::atomic<bool> records_{false};  // its block is open, in whichever thread

@@ -208,6 +208,7 @@ bool take_over(TapedLaunch& l, const TapedLaunch& ran) {
 /// Runs a launch that tapes record, `repeats` of it as a step of before.
 void record(WatchedLaunch launch, Tape* tape, const std::vector<Repeat>& repeats,
             std::vector<std::unique_ptr<TapedLaunch>> again) {
+  const Tape::Running running(tape);
   std::unique_ptr<TapedLaunch> own = tape ? make_taped(std::move(launch)) : nullptr;
   // One runs for all: one that has something to write down.
   TapedLaunch* first = own.get();

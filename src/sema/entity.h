@@ -40,6 +40,8 @@ struct Entity {
   /// Of a tile: whose memory it is. `shared`: that of a variable, which assigning it to another one copies; `fresh`: nobody's
   /// yet, so the variable takes it; `window`: a part of another tile, which stays one.
   enum class Hold : std::uint8_t { shared, fresh, window } hold = Hold::shared;
+  /// Of an argument: a tile with a place for each thread, some of which the block may lack (Tiles::by_thread).
+  bool by_thread = false;
 
   bool is_error() const { return kind == Kind::error; }
   bool is_value() const { return kind == Kind::value; }

@@ -5,6 +5,7 @@
 
 #include "sema/lowering.h"
 #include "sema/tile_hints.h"
+#include "sema/tiles.h"
 
 namespace weft::sema {
 
@@ -463,6 +464,8 @@ static std::string name_for_users(const FunctionDecl& decl) {
 
 Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Entity> args,
                                        std::span<const Argument* const> given, const Node& at_node) {
+  Tiles tiles(*this, at_node);
+  for (Entity& e : args) e.by_thread = e.is_value() && tiles.is_by_thread(e.value);
   const Instance* instance = module_.instantiate(decl, args, at_node.loc);
   if (!instance || !instance->function) return Entity::failed();
   std::vector<ir::Value*> operands;
@@ -481,9 +484,13 @@ Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Ent
     write_place(*given[p]->place, Entity::of(op->results[next++]), node);
   }
   if (instance->num_results == 0) return Entity::nothing();
-  if (instance->num_results == 1 && !instance->returns_tuple) return Entity::of(op->results[0]);
+  const auto result = [&](std::size_t k) {
+    return k < instance->by_thread.size() && instance->by_thread[k] ? tiles.known_by_thread(op->results[k])
+                                                                   : Entity::of(op->results[k]);
+  };
+  if (instance->num_results == 1 && !instance->returns_tuple) return result(0);
   std::vector<Entity> parts;
-  for (std::size_t k = 0; k < instance->num_results; ++k) parts.push_back(Entity::of(op->results[k]));
+  for (std::size_t k = 0; k < instance->num_results; ++k) parts.push_back(result(k));
   return Entity::of_tuple(std::move(parts));
 }
 

@@ -1,6 +1,7 @@
 // Statements. break, continue and return become flags ("$on", "$go", "$live"); what follows a statement that may have
 // left the block is guarded by them, chunk by chunk, so that nesting does not grow with the number of exits.
 #include "sema/lowering.h"
+#include "sema/tiles.h"
 
 #include <algorithm>
 
@@ -253,6 +254,7 @@ void FunctionLowering::run(std::span<const Entity> args, std::span<const builtin
     if (args[i].is_value()) {  // a stand-in that carries the type
       var.type = args[i].type();
       var.value = Entity::of(function_.add_argument(function_.body, var.type, function_.arena.copy(name)));
+      if (args[i].by_thread) var.value = Tiles(*this, def).known_by_thread(var.value.value);
     } else {
       var.value = args[i];
     }
@@ -274,6 +276,7 @@ void FunctionLowering::finish(Instance& instance, const FunctionDef& def, std::s
       Entity value = read_variable(variable, nullptr);
       const Type* type = variables_[std::size_t(variable)].type;
       results.push_back(value.is_value() ? value.value : function_.zero(type));
+      instance.by_thread.push_back(value.is_value() && Tiles(*this, def).is_by_thread(value.value));
     }
   }
   instance.num_results = results.size();

@@ -40,6 +40,7 @@ struct Instance {
   bool returns_tuple = false;
   std::size_t num_results = 0;          // as seen by the program; by-reference results follow
   std::vector<std::size_t> ref_params;  // parameter numbers whose new value is returned, in order
+  std::vector<bool> by_thread;          // of results: tiles with a place for each thread, some of which may be missing
 };
 
 class ModuleLowering {

@@ -29,7 +29,7 @@ std::string instance_key(const FunctionDecl& decl, std::span<const Entity> args)
   std::string key = decl.key + "(";
   for (const Entity& e : args) {
     switch (e.kind) {
-      case Entity::Kind::value: key += e.type()->text(); break;
+      case Entity::Kind::value: key += e.type()->text() + (e.by_thread ? " by thread" : ""); break;
       case Entity::Kind::functions:
         for (const auto& f : e.symbol->functions) key += "fn " + f->key + " ";
         break;

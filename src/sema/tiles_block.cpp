@@ -100,6 +100,13 @@ void Tiles::fill_missing(const Window& made) {
   note_by_thread(made);
 }
 
+Entity Tiles::known_by_thread(ir::Value* tile) {
+  Window w = window(tile);
+  w.offset = i32(0);  // all of its memory
+  note_by_thread(w);
+  return Entity::of(value(w));
+}
+
 ir::Value* Tiles::is_there(ir::Value* place) {
   return b_.binary(OpCode::lt, f_.fold(OpCode::rem, place, i32(threads_)), thread_count());
 }

@@ -1,6 +1,8 @@
 """Blocks of several threads on the CPU (wp.config.enable_cpu_blocks): who is asked for how many, threads that wait for each other,
 leave, fail, and are recorded. What tiles compute there is in test_tile_programs.py and test_tile_blocks.py."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,53 @@ def test_the_last_block_may_lack_threads():
     s = wp.zeros(100, dtype=int, device="cpu")
     wp.launch(k, dim=100, inputs=[s], block_dim=64, device="cpu")
     assert set(s.numpy()[:64]) == {64 * 65 // 2} and set(s.numpy()[64:]) == {sum(range(65, 101))}
+
+
+@wp.func
+def least_of(t: wp.tile[int, 64]):
+    return wp.tile_min(t)[0]
+
+
+@wp.func
+def of_threads(x: int):
+    return wp.tile(x)
+
+
+@wp.func
+def moved(t: Any, by: int):
+    return wp.tile_map(wp.add, t, by), by
+
+
+@wp.func
+def least_deep(t: Any):
+    u, _ = moved(t, 1)
+    return least_of(u) - 1
+
+
+def test_functions_know_which_threads_a_block_lacks():
+    """Tiles with a place for each thread keep it when they are passed to functions and returned by them."""
+
+    @wp.kernel
+    def k(s: wp.array(dtype=int), which: wp.array(dtype=int)):
+        i = wp.tid()
+        s[i] = least_of(wp.tile(i + 1)) + 1000 * least_deep(of_threads(i + 2))
+        which[i] = wp.tile_argmin(of_threads(200 - i))[0]
+
+    s, which = wp.zeros(100, dtype=int, device="cpu"), wp.zeros(100, dtype=int, device="cpu")
+    wp.launch(k, dim=100, inputs=[s, which], block_dim=64, device="cpu")
+    assert set(s.numpy()[:64]) == {1 + 2000} and set(s.numpy()[64:]) == {65 + 66000}
+    assert set(which.numpy()[:64]) == {63} and set(which.numpy()[64:]) == {35}
+
+
+def test_the_same_function_of_a_full_tile_and_of_one_that_lacks_threads():
+    @wp.kernel
+    def k(a: wp.array(dtype=int), s: wp.array(dtype=int)):
+        i = wp.tid()
+        s[i] = least_of(wp.tile_load(a, shape=64)) + 1000 * least_of(wp.tile(i + 1))
+
+    s = wp.zeros(100, dtype=int, device="cpu")
+    wp.launch(k, dim=100, inputs=[wp.full(64, 5, dtype=int, device="cpu"), s], block_dim=64, device="cpu")
+    assert set(s.numpy()[:64]) == {5 + 1000} and set(s.numpy()[64:]) == {5 + 65000}
 
 
 def test_threads_that_return_are_not_waited_for():
