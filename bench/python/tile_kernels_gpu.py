@@ -10,7 +10,8 @@ GPU has) is told in its row. Lines begin with the ratio to warp-lang and what is
 
 `systems n/t` loads a matrix and a right side, factors, solves and stores, 8192 of them by t threads each; `blocked n` does so by tiles of
 16; `JtDJ` is a product of a tile's transpose, scaled, with itself; `transform n` is of rows of complex numbers; `sum k` adds up k numbers
-of each thread of a block, a hundred times; `network` is the example's, `backward` its adjoint.
+of each thread of a block, a hundred times; `network` is the example's, `backward` its adjoint; `resident n` adds up products of
+the same two square tiles, with precision="tf32" and 128 threads.
 """
 
 import argparse
@@ -26,7 +27,7 @@ import numpy as np
 
 # What is wanted of the speed of warp-lang, and of cuFFT or cuSOLVER.
 GOALS = {"systems": (1.5, 3.0), "blocked": (1.3, None), "JtDJ": (1.3, None), "transform": (0.9, 0.7), "sum": (1.2, None),
-         "row": (1.2, None), "map": (1.2, None), "network": (2.0, None), "backward": (2.0, None)}  # fmt: skip
+         "row": (1.2, None), "map": (1.2, None), "network": (2.0, None), "backward": (2.0, None), "resident": (4.0, None)}  # fmt: skip
 ROWS = [
     *(f"systems {n}/{t}" for n, t in ((16, 32), (16, 64), (16, 128), (32, 32), (32, 64), (64, 64))),
     *(f"blocked {n}" for n in (64, 96, 128)),
@@ -37,6 +38,8 @@ ROWS = [
     "map of tanh",
     "network",
     "backward",
+    "resident 32",
+    "resident 64",
 ]
 SYSTEMS = 8192
 
@@ -203,6 +206,29 @@ def map_case(wp) -> Case:
     )  # fmt: skip
 
 
+def resident_case(wp, n: int) -> Case:
+    blocks, rounds = 4096, 256
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def products(a: wp.array3d(dtype=float), b: wp.array3d(dtype=float), c: wp.array3d(dtype=float)):
+        i = wp.tid()
+        left = wp.tile_load(a[i % 8], shape=(n, n), storage="shared")
+        right = wp.tile_load(b[i % 8], shape=(n, n), storage="shared")
+        sums = wp.tile_zeros(shape=(n, n), dtype=float)
+        for _ in range(rounds):
+            wp.tile_matmul(left, right, sums, precision="tf32")
+        wp.tile_store(c[i], sums)
+
+    rng = np.random.default_rng(10)
+    lefts, rights = (rng.uniform(0.5, 1.0, size=(8, n, n)).astype(np.float32) for _ in range(2))
+    a, b = (wp.array(values, dtype=float, device="cuda") for values in (lefts, rights))
+    c = wp.zeros((blocks, n, n), dtype=float, device="cuda")
+    return Case(
+        lambda: wp.launch_tiled(products, dim=blocks, inputs=[a, b, c], block_dim=128, device="cuda"),
+        2e-12 * n**3 * rounds * blocks, "TFLOP/s", lambda: np.allclose(c.numpy()[:8], rounds * (lefts @ rights), rtol=4e-3),
+    )  # fmt: skip
+
+
 def network_case(wp, backward: bool) -> Case:
     pixels, waves, hidden, blocks = 64, 64, 64, 2048
 
@@ -272,18 +298,26 @@ def case_of(wp, row: str) -> Case:
     return {
         "systems": systems_case, "blocked": blocked_case, "JtDJ": jtdj_case, "transform": transform_case, "sum": sum_case,
         "row": row_case, "map": map_case, "network": lambda wp: network_case(wp, False), "backward": lambda wp: network_case(wp, True),
+        "resident": resident_case,
     }[kind](wp, *numbers)  # fmt: skip
+
+
+def reported(wp) -> list[dict]:
+    """What was built so far, as Weft tells it."""
+    return wp.kernel_report() if hasattr(wp, "kernel_report") else []
 
 
 def measure(only: str, row_only: str, first_only: bool) -> None:
     import warp as wp
 
     wp.config.quiet = True
+    wp.config.record_kernels = True  # ours: what a block takes of shared memory
     wp.init()
     for row in ROWS:
         if (only and only not in row) or (row_only and row != row_only):
             continue
         try:
+            known = len(reported(wp))
             case = case_of(wp, row)
             start = time.perf_counter()
             case.launch()
@@ -296,7 +330,10 @@ def measure(only: str, row_only: str, first_only: bool) -> None:
                     case.launch()
                 wp.synchronize()
                 best = min(best, (time.perf_counter() - start) / 5)
-            print(json.dumps([row, {"speed": case.amount / best, "unit": case.unit, "first": first, "right": right}]), flush=True)
+            figure = {"speed": case.amount / best, "unit": case.unit, "first": first, "right": right}
+            if builds := reported(wp)[known:]:
+                figure["shared"] = max(one["shared_bytes"] or 0 for one in builds)
+            print(json.dumps([row, figure]), flush=True)
         except Exception as error:  # what one of them does not take is a row without a figure
             print(json.dumps([row, {"problem": f"{type(error).__name__}: {error}"[:200]}]), flush=True)
 
@@ -389,6 +426,8 @@ def show(own: dict[str, dict], peer: dict[str, dict], others: dict[str, float]) 
                 text += f"{name}: {one['problem']}  "
             elif one:
                 text += f"{name} {one['speed']:.4g} {one['unit']}, first {one['first']:.2f} s{'' if one['right'] else ', WRONG'}  "
+                if one.get("shared"):
+                    text += f"{one['shared'] / 1024:.0f} KB shared  "
         if row in others and "speed" in figure:
             text += f"library {others[row]:.4g}, {figure['speed'] / others[row]:.2f}" + (f" (wanted {part})" if part else "")
         print(f"{row:14s} {text}", flush=True)

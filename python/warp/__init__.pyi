@@ -1484,8 +1484,8 @@ def kernel_report() -> _b.list[_b.dict[_b.str, Any]]:
     """What was compiled and loaded since `wp.config.record_kernels = True`, a dictionary for each build in the order in which
     they ended: name, place of its text ("file:line"), device, `version` ("first" or "full"), `after_first` (a full version that follows
     a first one), `source` ("compiled", "cache", or "process" for code that another
-    kernel has as well), lanes (CPU) or block, registers and local bytes of a thread (GPU), operations after optimisation, and
-    milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
+    kernel has as well), lanes (CPU) or block, registers and local bytes of a thread and shared bytes of a block (GPU), operations
+    after optimisation, and milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
     first version and the full one that follows it are two rows, and so are a kernel and its adjoint.
     """
 ln10: _b.float

@@ -34,6 +34,7 @@ nb::dict row_as_dict(const driver::BuildRow& row) {
   out["block"] = known(gpu, row.block);
   out["registers"] = known(gpu, row.registers);
   out["local_bytes"] = known(gpu, row.local_bytes);
+  out["shared_bytes"] = known(gpu, row.shared_bytes);
   out["operations"] = known(report.ir_ops != 0, int(report.ir_ops));
   out["front_end"] = report.seconds_front;
   out["passes"] = report.seconds_passes;

@@ -352,7 +352,8 @@ void register_tape(nb::module_& m) {
       .def(
           "_zero_numbers",
           [](TapeObject& t) {
-            for (const std::vector<driver::Tape::Step> steps = t.tape.steps_of_now(); const driver::Tape::Step& step : steps)
+            for (const std::vector<driver::Tape::Step> steps = t.tape.steps_of_now();
+                 const driver::Tape::Step& step : steps)
               if (step.launch) driver::zero_numbers(*step.launch);
           },
           nb::call_guard<TapeTurn>())

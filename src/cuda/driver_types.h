@@ -79,6 +79,7 @@ inline constexpr int kJitInputPtx = 1;
 
 // CU_FUNC_ATTRIBUTE_…
 inline constexpr int kFunctionMaxThreads = 0;
+inline constexpr int kFunctionOwnSharedBytes = 1;  // variables of the code
 inline constexpr int kFunctionLocalBytes = 3;
 inline constexpr int kFunctionRegisters = 4;
 inline constexpr int kFunctionSharedBytes = 8;  // that launches ask for, beyond the usual

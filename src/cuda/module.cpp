@@ -98,6 +98,7 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   WEFT_CUDA(api, function_attribute, &max_threads_, kFunctionMaxThreads, function_);
   WEFT_CUDA(api, function_attribute, &registers_, kFunctionRegisters, function_);
   WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
+  WEFT_CUDA(api, function_attribute, &own_shared_bytes_, kFunctionOwnSharedBytes, function_);
   usual_block_ = usual_block_size(registers_, max_threads_, local_bytes_);
   if (!shared_bytes_) return;
   const bool can = api.function_set_attribute &&

@@ -35,6 +35,8 @@ class KernelCode {
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }
   unsigned shared_bytes() const { return shared_bytes_; }
+  /// Shared memory of a block in all.
+  int block_bytes() const { return own_shared_bytes_ + int(shared_bytes_); }
 
   /// The block size that fills the device best, and how many such blocks that takes. Throws DriverError.
   std::pair<int, int> best_block() const;
@@ -50,7 +52,7 @@ class KernelCode {
   std::shared_ptr<const void> module_;
   FunctionHandle function_ = nullptr;
   unsigned shared_bytes_ = 0;
-  int max_threads_ = 0, usual_block_ = 0, registers_ = 0, local_bytes_ = 0;
+  int max_threads_ = 0, usual_block_ = 0, registers_ = 0, local_bytes_ = 0, own_shared_bytes_ = 0;
 };
 
 /// The threads of a block for a kernel that takes so many registers and bytes of private memory a thread and has at most so

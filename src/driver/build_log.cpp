@@ -39,6 +39,7 @@ BuildRow row_of(const BuildRequest& request, const KernelBinary& binary, const B
     row.block = binary.block() ? binary.block() : code->usual_block();
     row.registers = code->registers();
     row.local_bytes = code->local_bytes();
+    row.shared_bytes = code->block_bytes();
   }
   return row;
 }

@@ -16,7 +16,8 @@ struct BuildRow {
   bool after_first = false;  // the full version of a kernel that began with a first one
   int device = -1;           // a GPU's ordinal; -1: the CPU
   BuildReport report;
-  int block = 0, registers = 0, local_bytes = 0;  // GPU: threads of a usual block, and what each of them has
+  // GPU: threads of a usual block, what each of them has, and what they share.
+  int block = 0, registers = 0, local_bytes = 0, shared_bytes = 0;
 };
 
 /// The record. Whether there is one is asked where code is made or found, never by a launch whose code is there.

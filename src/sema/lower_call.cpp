@@ -486,7 +486,7 @@ Entity FunctionLowering::call_instance(const FunctionDecl& decl, std::vector<Ent
   if (instance->num_results == 0) return Entity::nothing();
   const auto result = [&](std::size_t k) {
     return k < instance->by_thread.size() && instance->by_thread[k] ? tiles.known_by_thread(op->results[k])
-                                                                   : Entity::of(op->results[k]);
+                                                                    : Entity::of(op->results[k]);
   };
   if (instance->num_results == 1 && !instance->returns_tuple) return result(0);
   std::vector<Entity> parts;

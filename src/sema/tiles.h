@@ -33,7 +33,9 @@ class Tiles {
   Entity copied(const Entity& tile) { return fresh(copy_of(window(tile.value))); }
   /// Whether a value is all of a tile that wp.tile made, or one like it, of a block that may lack threads; and a tile of
   /// another function that is known to be one.
-  bool is_by_thread(ir::Value* value) { return may_lack_threads() && tile_type(value->type) && window(value).by_thread; }
+  bool is_by_thread(ir::Value* value) {
+    return may_lack_threads() && tile_type(value->type) && window(value).by_thread;
+  }
   Entity known_by_thread(ir::Value* tile);
   /// What a variable holds after a tile was assigned to it.
   Entity held(int variable, Entity value);

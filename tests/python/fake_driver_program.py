@@ -248,6 +248,7 @@ def start() -> None:
 
 
 def compile_calls() -> None:
+    wp.config.late_launches = False  # what the driver is asked at once is what is looked at
     x = wp.zeros(4, device="cuda:0")
     seen = set()
     for nth in range(1, 40):

@@ -73,7 +73,7 @@ def test_table_of_a_program(tmp_path):
     for row in rows:
         assert row["device"] == "cpu" and not row["adjoint"] and row["operations"] > 0 and row["lanes"] >= 1
         assert row["place"] in (f"{tmp_path}/kernels_here.py:{line}" for line in (8, 12))
-        assert row["block"] is row["registers"] is row["local_bytes"] is None and row["assembler"] == 0.0
+        assert row["block"] is row["registers"] is row["local_bytes"] is row["shared_bytes"] is None and row["assembler"] == 0.0
         assert row["code_generation"] > 0.0 and abs(row["total"] - sum(row[s] for s in STAGES)) < 1e-6
     assert next(row for row in rows if row["version"] == "first")["lanes"] == 1
     assert found["sums"]["builds"] == 3 and found["first_versions_left"] == 0
@@ -272,6 +272,30 @@ def test_gpus(tmp_path, late):
     assert sorted(row["name"] for row in rows) == ["large", "small"] and len(found["kernels"]) == 4
     for row in rows:
         assert row["lanes"] is None and row["block"] >= 32 and row["registers"] > 0 and row["operations"] > 0
+        assert row["shared_bytes"] == 0
         assert row["front_end"] > 0.0 and row["code_generation"] > 0.0 and row["version"] == "full"
     head = table.strip().splitlines()[0].split()
-    assert head[4:8] == ["lanes", "block", "regs", "ops"] and "ptxas" in head
+    assert head[4:9] == ["lanes", "block", "regs", "shared", "ops"] and "ptxas" in head
+
+
+@pytest.mark.skipif(not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)")
+@pytest.mark.parametrize("side", [32, 128])
+def test_shared_memory_of_blocks(tmp_path, side):
+    """What the code has by itself, and what launches ask for above 48 KB."""
+    text = f"""
+        @wp.kernel(enable_backward=False)
+        def turned(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float)):
+            i = wp.tid()
+            t = wp.tile_load(a, shape=({side}, {side}), storage="shared")
+            wp.tile_store(b, wp.tile_transpose(t))
+        a = wp.ones(({side}, {side}), dtype=float, device="cuda:0")
+        wp.launch_tiled(turned, dim=1, inputs=[a, wp.zeros_like(a)], block_dim=64)
+        wp.synchronize()
+    """
+    path = os.pathsep.join(filter(None, [FAKE, os.environ.get("LD_LIBRARY_PATH")]))
+    _, table, found = under_us(
+        tmp_path, text, LD_LIBRARY_PATH=path, CUDA_VISIBLE_DEVICES="", WEFT_FAKE_CUDA_RUNS="1",
+    )  # fmt: skip
+    (row,) = (row for row in found["kernels"] if row["name"] == "turned")
+    assert row["block"] == 64 and 4 * side * side <= row["shared_bytes"] < 5 * side * side
+    assert str(row["shared_bytes"]) in table.split()

@@ -108,14 +108,17 @@ with wp.ScopedDevice("cuda:0"):
         wp.Mesh(points, faces, support_winding_number=True, groups=group).refit()
     wp.Bvh(points, wp.clone(points)).refit()
 wp.synchronize()
-print("built")
+print("built", wp._weft.cuda_ptx_compiler()[1])
 """
 
 
 @pytest.mark.skipif("WEFT_SANITIZED" in os.environ, reason="builds with sanitizers have none")
 def test_trees_are_built_by_kernels_that_came_with_the_library(tmp_path):
     """In every form that launches ask for: no compiler runs but the driver's, which the fake one writes down."""
-    assert run(code=LIBRARY_KERNELS, WARP_CACHE_PATH=str(tmp_path)) == "built\n"
+    built, linked = run(code=LIBRARY_KERNELS, WARP_CACHE_PATH=str(tmp_path)).split()
+    assert built == "built"
+    if linked == "True":
+        pytest.skip("nvPTXCompiler is linked in: the fake driver is not asked for machine code")
     texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     made = {text for text in texts if b"machine code of" in text and b".entry" in text}
     assert any(b"gather_moments" in text for text in made) and any(b"lay_out_groups" in text for text in made)

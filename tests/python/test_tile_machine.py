@@ -76,6 +76,7 @@ def k(y: wp.array(dtype=int)):
 y = wp.zeros(4, dtype=int, device="cuda")
 try:
     wp.launch_tiled(k, dim=1, inputs=[y], block_dim=32, device="cuda")
+    wp.synchronize()
     print("nothing")
 except RuntimeError as error:
     print(error)

@@ -333,6 +333,8 @@ DriverTable make_table() {
     FAKE("function_attribute");
     if (which == kFunctionLocalBytes) return *value = 0, kSuccess;  // no stack
     const Function& function = functions[f];
+    if (which == kFunctionOwnSharedBytes)
+      return *value = function.module ? function.module->shared_bytes() : 0, kSuccess;
     if (!function.module) return *value = which == kFunctionMaxThreads ? 512 : 32, kSuccess;
     const PtxBounds bounds = function.module->bounds(function.name);
     return *value = which == kFunctionMaxThreads ? bounds.threads : bounds.registers, kSuccess;

@@ -40,6 +40,8 @@ class PtxModule {
   ~PtxModule();
   bool has(const std::string& kernel) const;
   PtxBounds bounds(const std::string& kernel) const;
+  /// Bytes of its variables in shared memory.
+  int shared_bytes() const;
   /// Runs a kernel over all its blocks, one after the other. Throws std::runtime_error for what a GPU would trap on, for
   /// races, and for what this machine does not know. Gives the number of instructions.
   std::size_t run(const std::string& kernel, const PtxLaunch& launch) const;

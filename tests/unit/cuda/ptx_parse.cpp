@@ -281,6 +281,8 @@ PtxBounds PtxModule::bounds(const std::string& kernel) const {
   return found == program_->kernels.end() ? PtxBounds() : found->second->bounds;
 }
 
+int PtxModule::shared_bytes() const { return int(program_->shared_bytes); }
+
 std::vector<PtxSource> split_ptx(const std::string& text, PtxProgram& program) {
   return Splitter(text, program).split();
 }

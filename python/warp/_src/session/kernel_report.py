@@ -17,8 +17,8 @@ def kernel_report() -> list[dict[str, Any]]:
     """What was compiled and loaded since `wp.config.record_kernels = True`, a dictionary for each build in the order in which
     they ended: name, place of its text ("file:line"), device, `version` ("first" or "full"), `after_first` (a full version that follows
     a first one), `source` ("compiled", "cache", or "process" for code that another
-    kernel has as well), lanes (CPU) or block, registers and local bytes of a thread (GPU), operations after optimisation, and
-    milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
+    kernel has as well), lanes (CPU) or block, registers and local bytes of a thread and shared bytes of a block (GPU), operations
+    after optimisation, and milliseconds: front_end, passes, emission, llvm_passes, code_generation, assembler, loading, total. None: not known. A
     first version and the full one that follows it are two rows, and so are a kernel and its adjoint."""
     found = _weft.recorded_kernels()
     if not found and not config.record_kernels:
@@ -33,7 +33,7 @@ def _row(one: dict[str, Any]) -> dict[str, Any]:
         "adjoint": one["adjoint"],
         "device": "cpu" if one["device"] < 0 else f"cuda:{one['device']}",
         "version": "first" if one["first"] else "full",
-        **{name: one[name] for name in ("after_first", "source", "lanes", "block", "registers", "local_bytes", "operations")},
+        **{name: one[name] for name in ("after_first", "source", "lanes", "block", "registers", "local_bytes", "shared_bytes", "operations")},
     }
     for stage in STAGES:
         row[stage] = one[stage] * 1000.0
@@ -71,7 +71,7 @@ def table(rows: list[dict[str, Any]], top: int = 20) -> str:
     cpu = not rows or any(row["device"] == "cpu" for row in rows)
     stages = [(stage, head) for stage, head in zip(STAGES, _HEADS) if gpu or stage != "assembler"]
     shape = [("lanes", "lanes")] if cpu else []
-    shape += [("block", "block"), ("registers", "regs")] if gpu else []
+    shape += [("block", "block"), ("registers", "regs"), ("shared_bytes", "shared")] if gpu else []
 
     def times(row: dict[str, Any]) -> list[str]:
         return [f"{row[stage]:.1f}" for stage in (*(stage for stage, _ in stages), "total")]
