@@ -98,32 +98,39 @@ class JaxKernel(_weft.QuickJaxCall):
         self._values = [k for k, p in enumerate(self.roles.inputs) if not p.is_array]
         # Settings, the kernel under them, and what JAX has compiled of it: one value, so that threads see what belongs together.
         self._now: tuple[int, Any, Any, Any] = (-1, None, None, None)
+        self._refreshing = threading.RLock()
         self._single = len(self.roles.outputs) == 1
         with _listing:
             _living.add(self)
 
     def _refresh(self) -> tuple[int, Any, Any, Any]:
         """The functions of JAX for the kernel as it is now; a kernel under other settings is another one. The first takes what is
-        said for a call, and numbers; the second arrays alone, and gives a lone result as it is: neither costs JAX anything."""
-        epoch = settings.epoch
-        native = self.kernel.native()
-        _, known, function, plain = self._now
-        if native is not known:
-            static = (0, *[k + 1 for k in self._values])
+        said for a call, and numbers; the second arrays alone, and gives a lone result as it is: neither costs JAX anything.
 
-            def trace(config: Any, *inputs: Any) -> list[Any]:
-                return self._trace(native, config, *inputs)
+        One thread makes them: JAX would compile each thread's, and threads that drop theirs while others are traced have ended
+        the process inside of JAX 0.11's caches."""
+        with self._refreshing:
+            epoch = settings.epoch
+            if self._now[0] == epoch:
+                return self._now
+            native = self.kernel.native()
+            _, known, function, plain = self._now
+            if native is not known:
+                static = (0, *[k + 1 for k in self._values])
 
-            def trace_plain(*inputs: Any) -> Any:
-                made = self._trace(native, None, *inputs)
-                return made[0] if self._single else made
+                def trace(config: Any, *inputs: Any) -> list[Any]:
+                    return self._trace(native, config, *inputs)
 
-            trace.__name__ = trace_plain.__name__ = self.__name__
-            function = self._jax.jit(trace, static_argnums=static, inline=True)
-            plain = None if self._values else self._jax.jit(trace_plain, inline=True)
-        self._now = (epoch, native, function, plain)
-        self._set_quick(plain, epoch, len(self.roles.inputs), self._single)
-        return self._now
+                def trace_plain(*inputs: Any) -> Any:
+                    made = self._trace(native, None, *inputs)
+                    return made[0] if self._single else made
+
+                trace.__name__ = trace_plain.__name__ = self.__name__
+                function = self._jax.jit(trace, static_argnums=static, inline=True)
+                plain = None if self._values else self._jax.jit(trace_plain, inline=True)
+            self._now = (epoch, native, function, plain)
+            self._set_quick(plain, epoch, len(self.roles.inputs), self._single)
+            return self._now
 
     def __call__(
         self, *inputs: Any, launch_dims: Any = None, output_dims: Any = None, vmap_method: str | None = None
