@@ -19,7 +19,7 @@ struct alignas(32) BinaryNode {
   bool leaf() const { return (info & kLeaf) != 0; }
   bool group_root() const { return (info & kGroupRoot) != 0; }
   std::uint32_t count() const { return info & (kGroupRoot - 1); }  // items below
-  Bounds bounds() const { return {load4(lower), load4(upper)}; }
+  Bounds bounds() const { return {load3(lower), load3(upper)}; }
 };
 static_assert(sizeof(BinaryNode) == 32);
 

@@ -9,16 +9,16 @@
 
 namespace weft::geometry {
 
-/// A box, ready for loads of four floats: the words behind the corners are below 2^29, harmless numbers as floats.
+/// A box, ready for loads of four floats; the words behind the corners are below 2^29.
 struct alignas(32) Item {
   float lower[3];
   std::uint32_t number;
   float upper[3];
   std::uint32_t weight;  // for what it counts when splits are compared
 
-  Bounds bounds() const { return {load4(lower), load4(upper)}; }
+  Bounds bounds() const { return {load3(lower), load3(upper)}; }
   /// Half of the centre, which can't overflow, nor can differences of two of them.
-  Float4 half_centre() const { return load4(lower) * 0.25f + load4(upper) * 0.25f; }
+  Float4 half_centre() const { return load3(lower) * 0.25f + load3(upper) * 0.25f; }
 };
 static_assert(sizeof(Item) == 32);
 

@@ -30,7 +30,7 @@ Openings::Costs Openings::decide_node(std::uint32_t slot, const Costs& left, con
   }
   Costs costs;
   const bool empty = !(node.lower[0] <= node.upper[0]);
-  costs.of[1] = shared[kWide] + (empty ? 0 : scaled_area(load4(node.lower), load4(node.upper), scale_));
+  costs.of[1] = shared[kWide] + (empty ? 0 : scaled_area(load3(node.lower), load3(node.upper), scale_));
   for (std::uint32_t number = 2; number < kWide; ++number) {
     // A group's root is one node, whatever that costs.
     const bool same = node.group_root() || !(shared[number] < costs.of[number - 1]);
