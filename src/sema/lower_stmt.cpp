@@ -293,6 +293,7 @@ void FunctionLowering::finish(Instance& instance, const FunctionDef& def, std::s
   for (ir::Value* v : results) function_.result_types.push_back(v->type);
   builder_.set_loc(def.loc);
   builder_.ret(results);
+  second_names_.report(function_, sink_);
 }
 
 }  // namespace weft::sema

@@ -14,6 +14,7 @@
 #include "sema/empty_vector.h"
 #include "sema/entity.h"
 #include "sema/scan.h"
+#include "sema/second_names.h"
 #include "sema/sema.h"
 #include "support/diagnostic.h"
 #include "types/handle.h"
@@ -547,7 +548,8 @@ class FunctionLowering {
   std::vector<int> renewals_;                              // those other variables
   std::vector<int> param_variables_;
   std::vector<Loop> loops_;
-  std::unordered_set<const ir::Value*> tiles_by_thread_;             // memory of tiles with a place for each thread
+  std::unordered_set<const ir::Value*> tiles_by_thread_;  // memory of tiles with a place for each thread
+  SecondNames second_names_;
   int live_ = -1;                                                    // flag: false after return
   std::vector<std::pair<std::string_view, int>> adjoint_variables_;  // of a gradient function: parameter, variable
   bool is_gradient_ = false;

@@ -79,7 +79,11 @@ class Tiles {
   Window view(const Window& w, const Shape& shape, const Shape& strides, ir::Value* offset);
   Window flat(const Window& w);
   Window packed(const Window& w);
+  /// Memory for what is like a window.
+  Window make_like(const Window& w);
   Window copy_of(const Window& w);
+  /// Copies a tile to the memory of a variable that it is assigned to.
+  void give(int variable, const Entity& value, const Window& to);
   ir::Value* i32(std::int64_t n) { return b_.i32(n); }
   ir::Value* plus(ir::Value* a, ir::Value* b);
   ir::Value* times(ir::Value* a, std::int64_t n);

@@ -81,10 +81,15 @@ Tiles::Window Tiles::flat(const Window& w) {
   return made;
 }
 
-Tiles::Window Tiles::copy_of(const Window& w) {
+Tiles::Window Tiles::make_like(const Window& w) {
   Window made = make(w.type->element, w.type->shape);
   made.by_thread = w.by_thread;
   if (w.by_thread) note_by_thread(made);
+  return made;
+}
+
+Tiles::Window Tiles::copy_of(const Window& w) {
+  const Window made = make_like(w);
   copy(w, made);
   return made;
 }
@@ -392,6 +397,21 @@ bool Tiles::made_in_loop(const ir::Value* memory) const {
   return false;
 }
 
+void Tiles::give(int variable, const Entity& value, const Window& to) {
+  const Window from = window(value.value);
+  ir::Region* region = b_.region();
+  ir::Op* before = region->last;
+  copy(from, to);
+  if (threads_ == 1 || region->last == before) return;  // on CPUs a copy is what everybody makes
+  for (ir::Op* op = before ? before->next : region->first; op; op = op->next) f_.second_names_.note_assignment(*op);
+  const ir::Op *first = tile_memory_of(from.data), *second = tile_memory_of(to.data);
+  if (value.hold != Entity::Hold::shared || !first || !second || !ir::is_shared_tile_memory(*first)) return;
+  const auto known = std::ranges::find_if(f_.variables_, [&](const auto& v) { return v.value.value == value.value; });
+  if (known == f_.variables_.end()) return;
+  f_.second_names_.note({first, second, region->last, std::string(known->name),
+                         std::string(f_.variables_[std::size_t(variable)].name), at_.loc, at_.underline()});
+}
+
 Entity Tiles::held(int variable, Entity value) {
   Window given = window(value.value);
   auto& var = f_.variables_[std::size_t(variable)];
@@ -406,7 +426,12 @@ Entity Tiles::held(int variable, Entity value) {
     value = fresh(given);
   }
   if (!looping || !var.value.is_value() || var.value.type() != value.type()) {
-    Entity kept = value.hold == Entity::Hold::fresh ? value : fresh(copy_of(given));
+    Entity kept = value;
+    if (value.hold != Entity::Hold::fresh) {
+      const Window own = make_like(given);
+      give(variable, value, own);
+      kept = fresh(own);
+    }
     kept.hold = Entity::Hold::shared;
     return kept;
   }
@@ -419,7 +444,7 @@ Entity Tiles::held(int variable, Entity value) {
     var.home = this->value(make(given.type->element, given.type->shape));
     if (start) b_.set_place(here);
   }
-  if (value.value != var.home) copy(given, window(var.home));
+  if (value.value != var.home) give(variable, value, window(var.home));
   return Entity::of(var.home);
 }
 
