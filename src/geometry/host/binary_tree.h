@@ -47,8 +47,8 @@ inline BinaryNode make_leaf(const Item* items, std::uint32_t begin, std::uint32_
 inline BinaryNode join(const BinaryNode* nodes, std::uint32_t slot) {
   const BinaryNode &left = nodes[slot], &right = nodes[slot + 1];
   BinaryNode node;
-  store4(node.lower, least(load4(left.lower), load4(right.lower)));
-  store4(node.upper, greatest(load4(left.upper), load4(right.upper)));
+  store4(node.lower, least(load3(left.lower), load3(right.lower)));
+  store4(node.upper, greatest(load3(left.upper), load3(right.upper)));
   node.first = slot;
   node.info = left.count() + right.count();
   return node;
