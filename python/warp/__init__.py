@@ -7,7 +7,7 @@ import os as _os
 
 # A source tree keeps the compiled extension in its build folder.
 if "WEFT_EXTENSION_DIR" in _os.environ:
-    __path__.append(_os.environ["WEFT_EXTENSION_DIR"])
+    __path__.insert(0, _os.environ["WEFT_EXTENSION_DIR"])  # in front of the one that `make build` links here
 
 from warp._src.api import names as _names  # noqa: E402
 from warp._src.api.names import __all__, __dir__, __getattr__, __version__  # noqa: E402,F401

@@ -12,10 +12,11 @@ namespace weft::codegen {
 
 struct TargetTraits {
   bool x86 = false;
-  bool half_convert = false;  // f16 ↔ f32 conversions are instructions
-  bool masked_moves = false;  // masked vector loads and stores are instructions
-  bool gathers = false;       // so are loads from an address for each lane, and LLVM takes them
-  bool scatters = false;      // so are stores to an address for each lane
+  bool half_convert = false;   // f16 ↔ f32 conversions are instructions
+  bool masked_moves = false;   // masked vector loads and stores are instructions
+  bool gathers = false;        // so are loads from an address for each lane, and LLVM takes them
+  bool quick_gathers = false;  // … and these are quicker than one load after the other
+  bool scatters = false;       // so are stores to an address for each lane
 };
 
 TargetTraits traits_of(const TargetSpec& target);

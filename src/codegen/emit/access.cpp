@@ -77,9 +77,9 @@ llvm::Value* Emitter::load_leaf(const PartInfo& leaf, const Address& at, llvm::V
 llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                         llvm::Value* pointers) {
   llvm::SmallVector<llvm::Value*, 4> out;
-  // Without instructions for gathers a masked one is a branch for every lane. Lanes that are not active read zeros instead.
+  // Without instructions for gathers, or good ones, lanes load one by one. Lanes that are not active read zeros, instead of a branch for each.
   llvm::Value* const active = mask;
-  if (W > 1 && mask && !unit.traits.gathers && unit.target.arch == TargetSpec::cpu && !leaves.empty() &&
+  if (W > 1 && mask && !unit.traits.quick_gathers && unit.target.arch == TargetSpec::cpu && !leaves.empty() &&
       at.offset + leaves.back().offset + 8 <= kZeros) {
     pointers = b.CreateSelect(mask, pointers, splat(zeros(unit)));
     mask = nullptr;
@@ -91,7 +91,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
     for (int k = 0; k < 2 * W; ++k) order[k % 2].push_back(k);
     for (int k = 0; k < 2; ++k) out.push_back(from_memory(pair[k], b.CreateShuffleVector(both, order[k])));
   };
-  const bool apart = W > 1 && !mask && !unit.traits.gathers && unit.target.arch == TargetSpec::cpu;
+  const bool apart = W > 1 && !mask && !unit.traits.quick_gathers && unit.target.arch == TargetSpec::cpu;
   const bool pair = leaves.size() == 2 && are_pair(unit, leaves[0], leaves[1]);
   if (apart && (leaves.size() == 1 || pair) && loads_stand_open(source_)) {
     llvm::Type* type = pair ? unit.f64 : unit.memory_type(leaves[0]);

@@ -57,15 +57,16 @@ std::vector<TargetSpec> runnable_targets() {
     if (plain != targets[0]) targets.push_back(plain);
   }
   if (!targets[0].triple.starts_with("x86_64")) return targets;
-  auto add = [&](const char* cpu, int lanes) {
+  auto add = [&](const char* cpu, int lanes, const char* without = "") {
     TargetSpec target = targets[0];
     target.cpu_name = cpu;
-    target.features = lanes == 8 ? "+avx2,+fma,+f16c,+bmi2" : "";
+    target.features = lanes == 8 ? std::string("+avx2,+fma,+f16c,+bmi2") + without : "";
     if (natural_lanes(targets[0]) >= lanes) targets.push_back(target);
   };
   add("x86-64", 4);
   add("haswell", 8);  // AVX2, whose gathers LLVM takes apart
-  add("skylake", 8);
+  add("skylake", 8);  // whose gathers are slower than single loads
+  add("alderlake", 8, ",-gfni,-vaes,-vpclmulqdq,-avxvnni");
   return targets;
 }
 
