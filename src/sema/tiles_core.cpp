@@ -29,7 +29,7 @@ Tiles::Window Tiles::window(ir::Value* tile) {
   const TileType* type = tile_type(tile->type);
   Window w{type, part(b_, tile, 0), part(b_, tile, 1)};
   w.by_thread =
-      w.offset->is_zero() && type->contiguous && type->shape.back() == threads_ && f_.tiles_by_thread_.count(w.data);
+      w.offset->is_zero() && type->contiguous && type->shape.back() == threads_ && f_.tiles_by_thread_.contains(w.data);
   return w;
 }
 

@@ -274,7 +274,7 @@ PtxModule::PtxModule(const std::string& text) : program_(std::make_unique<PtxPro
 
 PtxModule::~PtxModule() = default;
 
-bool PtxModule::has(const std::string& kernel) const { return program_->kernels.count(kernel) != 0; }
+bool PtxModule::has(const std::string& kernel) const { return program_->kernels.contains(kernel); }
 
 PtxBounds PtxModule::bounds(const std::string& kernel) const {
   const auto found = program_->kernels.find(kernel);

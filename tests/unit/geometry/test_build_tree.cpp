@@ -84,7 +84,7 @@ TEST_F(BuildTree, FacesWithBadIndicesAreLeftOut) {
   Scene scene = random_scene(3000, true, 2);
   scene.indices[3 * 70 + 1] = -1;
   scene.indices[3 * 71 + 2] = 9000;  // one past the last point
-  scene.indices[3 * 2999] = std::numeric_limits<std::int32_t>::max();
+  scene.indices[std::size_t{3} * 2999] = std::numeric_limits<std::int32_t>::max();
   check_all(scene, "bad indices");
   TreeFacts facts;
   build_tree(scene.input(), {}, true, &facts);
