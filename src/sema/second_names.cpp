@@ -144,6 +144,7 @@ const Op* tile_memory_of(const ir::Value* value) {
 }
 
 void SecondNames::report(const ir::Function& function, DiagnosticSink& sink) const {
+  if (copies_.empty()) return;
   const std::unordered_set<const Op*> assignments(assignments_.begin(), assignments_.end());
   Written written;
   for (const Copy& copy : copies_) {

@@ -255,9 +255,12 @@ def test_report_in_a_program(tmp_path):
 
 
 FAKE = os.path.normpath(os.path.join(os.environ.get("WEFT_EXTENSION_DIR", ""), "..", "..", "fake_cuda"))
+needs_fake = pytest.mark.skipif(
+    not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)"
+)
 
 
-@pytest.mark.skipif(not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)")
+@needs_fake
 @pytest.mark.parametrize("late", [False, True])
 def test_gpus(tmp_path, late):
     text = f"""
@@ -278,7 +281,7 @@ def test_gpus(tmp_path, late):
     assert head[4:9] == ["lanes", "block", "regs", "shared", "ops"] and "ptxas" in head
 
 
-@pytest.mark.skipif(not os.path.exists(os.path.join(FAKE, "libcuda.so.1")), reason="the fake driver was not built (target fake_cuda)")
+@needs_fake
 @pytest.mark.parametrize("side", [32, 128])
 def test_shared_memory_of_blocks(tmp_path, side):
     """What the code has by itself, and what launches ask for above 48 KB."""

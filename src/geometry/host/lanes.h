@@ -23,7 +23,7 @@ inline Float4 load4(const float* from) {
   return out;
 }
 /// Three numbers in front of a word that is none. Small integers are subnormal floats, each product with which takes Intel's
-/// processors a hundred cycles (builds took ten times as long): there the fourth lane is zero.
+/// processors a hundred cycles (builds took up to seven times as long): there the fourth lane is zero.
 inline Float4 load3(const float* from) {
   Float4 out = load4(from);
 #if defined(__SSE__)

@@ -189,7 +189,6 @@ TEST_F(BuildTree, SameBytesForEveryNumberOfThreads) {
   check(wavy_sphere(300, 300), Constructor::best, true);  // sorted in several chunks
 }
 
-/// Items crowd in one cell of the first grid, and of the grid within that.
 #if defined(__x86_64__)
 // A word behind three numbers that goes through arithmetic as a subnormal float takes Intel's processors a hundred cycles each
 // time. The processor keeps a note of the first one.
@@ -211,6 +210,7 @@ TEST_F(BuildTree, NoSubnormalsWhereTheInputHasNone) {
 }
 #endif
 
+/// Items crowd in one cell of the first grid, and of the grid within that.
 TEST_F(BuildTree, CrowdedCells) {
   Scene scene = random_scene(40000, false, 10);
   for (std::size_t i = 3; i < scene.lowers.size(); ++i) {
