@@ -94,7 +94,10 @@ void finish(CodeUnit& unit, Output output, Emitted& result, bool vectors = false
   const bool natives = unit.has_natives();
   const bool linked = unit.hooks->link_libraries(*unit.module, unit.options, natives) || natives;
   int level = effective_level(*unit.module, unit.options.opt_level);
-  llvm::TargetMachine& machine = target_machine(unit.target, level);
+  // Vectors that LLVM makes take what its processors' features say of gathers.
+  TargetSpec machines = unit.target;
+  if (vectors && unit.traits.gathers && !unit.traits.quick_gathers) machines.features += ",+prefer-no-gather";
+  llvm::TargetMachine& machine = target_machine(machines, level);
   optimize(*unit.module, machine, level, linked, vectors, of_block);
   if (!unit.traits.x86) keep_selects(*unit.module);
   if (machine.getTargetTriple().isAArch64()) keep_negations(*unit.module);

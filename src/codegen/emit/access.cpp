@@ -108,22 +108,7 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_leaves(llvm::ArrayRef<PartInfo>
   }
   if (apart && W > 4) {
     // More lanes than a register has: a loop over them is a fraction of the code, and of the time to compile it.
-    llvm::AllocaInst* places = entry_alloca(pointers->getType(), 1, 0);
-    b.CreateStore(pointers, places);
-    llvm::SmallVector<llvm::AllocaInst*, 4> wholes;
-    for (const PartInfo& leaf : leaves) wholes.push_back(entry_alloca(unit.wide(unit.memory_type(leaf)), 1, 0));
-    counted_loop(std::uint64_t(W), [&](llvm::Value* lane) {
-      llvm::Value* from = b.CreateLoad(unit.ptr, b.CreateGEP(unit.ptr, places, lane));
-      for (std::size_t k = 0; k < leaves.size(); ++k) {
-        llvm::Type* type = unit.memory_type(leaves[k]);
-        llvm::Value* at_leaf = b.CreateConstGEP1_64(unit.i8, from, at.offset + leaves[k].offset);
-        const std::uint32_t align = at.align == 1 ? 1 : leaf_bytes(unit, leaves[k]);
-        llvm::Value* value = load_scalar(type, at_leaf, align, at.scope);
-        b.CreateStore(value, b.CreateGEP(type, wholes[k], lane));
-      }
-    });
-    for (std::size_t k = 0; k < leaves.size(); ++k)
-      out.push_back(from_memory(leaves[k], b.CreateLoad(unit.wide(unit.memory_type(leaves[k])), wholes[k])));
+    out = load_in_fours(leaves, at, pointers);
     mask = active;
     return out;
   }
@@ -162,8 +147,9 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
     // Elements of exactly four scalars are left to the wide loads below.
     if (at.lane_stride != kMaxInterleave * run.bytes) load_quads(run, leaves, at, out);
   llvm::SmallDenseMap<llvm::Type*, llvm::SmallVector<llvm::Value*, 4>, 2>
-      whole;  // the element's memory as scalars of one type
-  llvm::Value* pointers = nullptr;
+      whole;                             // the element's memory as scalars of one type
+  llvm::SmallVector<PartInfo, 8> apart;  // what vectors don't bring
+  llvm::SmallVector<std::size_t, 8> places;
   for (std::size_t k = 0; k < leaves.size(); ++k) {
     if (out[k]) continue;
     const PartInfo& leaf = leaves[k];
@@ -211,9 +197,12 @@ llvm::SmallVector<llvm::Value*, 4> Emitter::load_linear(llvm::ArrayRef<PartInfo>
       out[k] = from_memory(leaf, b.CreateShuffleVector(all[0], order));
       continue;
     }
-    if (!pointers) pointers = lane_pointers(at);
-    out[k] = load_leaf(leaf, at, pointers);
+    apart.push_back(leaf);
+    places.push_back(k);
   }
+  if (apart.empty()) return out;
+  llvm::SmallVector<llvm::Value*, 4> loaded = load_leaves(apart, at, lane_pointers(at));
+  for (std::size_t k = 0; k < places.size(); ++k) out[places[k]] = loaded[k];
   return out;
 }
 

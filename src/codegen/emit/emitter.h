@@ -438,6 +438,10 @@ class Emitter {
   llvm::Value* load_leaf(const PartInfo& leaf, const Address& at, llvm::Value* pointers);
   llvm::SmallVector<llvm::Value*, 4> load_leaves(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                  llvm::Value* pointers);
+  // Lanes that load one by one (emit/lane_loads.cpp).
+  llvm::SmallVector<llvm::Value*, 4> load_in_fours(llvm::ArrayRef<PartInfo> leaves, const Address& at,
+                                                   llvm::Value* pointers);
+  std::size_t same_words(llvm::ArrayRef<PartInfo> leaves, std::size_t first);
   llvm::Value* component_pointers(llvm::Value* pointers, std::uint32_t offset);
   /// Addresses for a scatter; takes the mask away where it has gone into them: the caller puts it back.
   llvm::Value* by_all_lanes(llvm::Value* pointers);

@@ -22,7 +22,7 @@ llvm::Value* lane_pointer(Emitter& e, llvm::Value* pointers, int lane, std::uint
 bool loads_stand_open(const ir::Function& function);
 
 /// Memory of zeros for lanes that are not active, and how many bytes it has.
-constexpr std::uint32_t kZeros = 64;
+constexpr std::uint32_t kZeros = 256;
 llvm::Value* zeros(CodeUnit& unit);
 
 }  // namespace weft::codegen

@@ -396,11 +396,11 @@ TEST(Effect, LanesAreChosenByPlaces) {
         body + "  return\n}\n");
   };
   int natural = natural_lanes(host_target());
-  // Lanes that add to one place are summed up first; from a place each, without gathers, one lane is as fast.
+  // Lanes that add to one place are summed up first; from a place each, without quick gathers, one lane is as fast.
   Program sum = kernel("  %v = load %x[%i]\n  %old = atomic add %out[0i32], %v\n");
   EXPECT_GE(choose_lanes(sum.kernel(), host_target()), natural);
   Program gather = kernel("  %a = load %at[%i]\n  %v = load %x[%a]\n  store %out[%i], %v\n");
-  EXPECT_EQ(choose_lanes(gather.kernel(), host_target()) > 1, traits_of(host_target()).gathers);
+  EXPECT_EQ(choose_lanes(gather.kernel(), host_target()) > 1, traits_of(host_target()).quick_gathers);
 }
 
 TEST(Effect, PrivateMemoryHasLimits) {

@@ -71,6 +71,45 @@ TEST(Host, GathersWhereTheyAreWorthIt) {
   }
 }
 
+// A tile that is turned reads places apart: by gathers where these are quick, and one after the other where they are slow.
+TEST(Host, TilesAreTurnedWithoutSlowGathers) {
+  TargetSpec target = host_target();
+  if (!target.triple.starts_with("x86_64")) GTEST_SKIP() << "about x86-64";
+  Program program(R"(kernel @turned(%x: array<f32,2>, %y: array<f32,2>) form(no_overlap, rank 1) {
+  %t = local(tile) : array<f32,1> [256]
+  for %r = 0i32 to 16i32 step 1i32 {
+    %f = mul %r, 16i32
+    for %c = 0i32 to 16i32 step 1i32 {
+      %v = load %x[%r, %c]
+      %k = add %f, %c
+      store %t[%k], %v
+      yield
+    }
+    yield
+  }
+  for %r1 = 0i32 to 16i32 step 1i32 {
+    for %c1 = 0i32 to 16i32 step 1i32 {
+      %g = mul %c1, 16i32
+      %j = add %g, %r1
+      %w = load %t[%j]
+      store %y[%r1, %c1], %w
+      yield
+    }
+    yield
+  }
+  return
+}
+)");
+  auto gathers = [&](const char* name) {
+    target.cpu_name = name;
+    target.features = "+avx2,+fma,+f16c,+bmi2,+avx512f,+avx512vl,+avx512dq,+avx512bw,+fast-gather";
+    return emit(*program.module, program.kernel(), target, {}, Output::assembly).bytes.find("gather") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(gathers("sapphirerapids"));
+  EXPECT_FALSE(gathers("cascadelake"));
+}
+
 // A product of consecutive elements is one instruction for all lanes; on NEON so is the conversion to integers, which
 // saturates as the contract asks.
 TEST(Host, LanesShareInstructions) {

@@ -47,7 +47,7 @@ void check_order(const std::string& scalar, int components, Order order) {
       z[there] = x[here];
       sum[there] = T(sum[there] + x[here]);
     }
-  for (int lanes : {1, 2, 4, 8, 16}) {
+  for (int lanes : {1, 2, 4, 8, 16, 32}) {
     std::vector<T> y1(n * size), z1(n * size, T(-1)), sum1(n * size, T(3));
     run(program, Block(program).array(x, {n}).array(y1, {n}).array(z1, {n}).array(sum1, {n}).array(at), {n},
         {.lanes = lanes});
