@@ -4,7 +4,8 @@
     beside.py [--threads 1,2,4] [--seconds S] [--json FILE]
 
 Ratios come first. `threads`: how many times one thread's launches a second several threads reach together, for launches that are
-worth letting other Python threads run (50 and 200 µs of one core each), and for small ones, which are not. `in turn`: the time of a
+worth letting other Python threads run (50 and 200 µs of one core each), and for small ones, which are not, beside calls of a plain
+Python function, which lose what Python's lock costs. `in turn`: the time of a
 matrix product and a launch, one after the other, over the sum of what each takes alone; PyTorch's threads wait actively for a
 while, and so take cores from whoever comes next. Left out, with a word, where PyTorch is not installed. `region`: the time of a region
 of OpenMP whose threads all launch, as many as cores, over the same launches one after another outside of it; and of one in which one thread
@@ -67,6 +68,14 @@ def rate(calls: list[Callable[[], None]], seconds: float) -> float:
     return sum(done) / (time.perf_counter() - start)
 
 
+def own_call() -> int:
+    """As long as a small launch, without any of ours: what threads lose by Python's lock alone."""
+    total = 0
+    for number in range(12):
+        total += number
+    return total
+
+
 def turns_of(microseconds: float) -> int:
     """Turns that 64 threads do in so long, on one core."""
     call, best = launches(64, 10000), 1e9
@@ -78,12 +87,18 @@ def turns_of(microseconds: float) -> int:
 
 
 def python_threads(counts: list[int], seconds: float) -> dict[str, dict[int, float]]:
+    kinds: dict[str, Callable[[], Callable[[], None]]] = {
+        "50 µs": lambda turns=turns_of(50): launches(64, turns),
+        "200 µs": lambda turns=turns_of(200): launches(64, turns),
+        "small": lambda: launches(16, 1),
+        "calls of Python's own": lambda: own_call,
+    }
     out: dict[str, dict[int, float]] = {}
-    for name, size, turns in (("50 µs", 64, turns_of(50)), ("200 µs", 64, turns_of(200)), ("small", 16, 1)):
+    for name, make in kinds.items():
         speeds = dict.fromkeys(counts, 0.0)
         for _ in range(3):
             for n in counts:
-                speeds[n] = max(speeds[n], rate([launches(size, turns) for _ in range(n)], seconds))
+                speeds[n] = max(speeds[n], rate([make() for _ in range(n)], seconds))
         out[name] = speeds
     return out
 

@@ -169,6 +169,11 @@ def beside(table: Table, found: dict) -> None:
         ratio = rates[many] / rates[one]
         table.add({"over one": ratio}, f"launches ({name}) from {many} Python threads", f"{rates[many]:.0f}/s",
                   ratio >= wanted, f"≥ {wanted:g}")  # fmt: skip
+    own = found.get("calls of Python's own")
+    if own:
+        rates = {int(n): rate for n, rate in own.items()}
+        one, many = min(rates), max(rates)
+        table.add({"over one": rates[many] / rates[one]}, f"calls of a Python function from {many} threads", f"{rates[many]:.0f}/s", None, "")
     turns = found.get("in turn")
     if turns:
         part = turns["both"] / (turns["matmul"] + turns["launch"])

@@ -9,26 +9,35 @@ namespace {
 
 constexpr unsigned kLanes = 4;  // of a turn
 
-/// The same component of four lanes' pieces: a shuffle of two for the first half of them and for the second, and one of both.
+/// Components of four lanes' pieces of two or four scalars, each by shuffles of two vectors that other components share.
 class Pieces {
  public:
-  Pieces(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> of_lanes) : b_(b), lanes_(of_lanes) {}
+  Pieces(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> of_lanes)
+      : b_(b),
+        lanes_(of_lanes),
+        width_(int(llvm::cast<llvm::FixedVectorType>(of_lanes[0]->getType())->getNumElements())) {}
 
   llvm::Value* component(unsigned k) {
-    const int width = int(llvm::cast<llvm::FixedVectorType>(lanes_[0]->getType())->getNumElements());
-    const int even = int(k) / 2 * 2, odd = int(k) % 2;
-    // Lanes 0 and 1, then 2 and 3: alternately their scalars of this pair.
-    llvm::Value*(&halves)[2] = halves_[even / 2];
+    const int odd = int(k) % 2;
+    llvm::Value*(&halves)[2] = halves_[k / 2];
     if (!halves[0])
-      for (int half = 0; half < 2; ++half)
-        halves[half] = b_.CreateShuffleVector(lanes_[std::size_t(2 * half)], lanes_[std::size_t(2 * half + 1)],
-                                              {even, width + even, even + 1, width + even + 1});
+      for (int half = 0; half < 2; ++half) halves[half] = both(half, int(k) / 2 * 2);
+    if (width_ == 2) return b_.CreateShuffleVector(halves[0], halves[1], {odd, 2 + odd, 4 + odd, 6 + odd});
     return b_.CreateShuffleVector(halves[0], halves[1], {2 * odd, 2 * odd + 1, 4 + 2 * odd, 5 + 2 * odd});
   }
 
  private:
+  /// Lanes 0 and 1, or 2 and 3: pairs one behind the other, which is one 64-bit load into the upper half of a register; of pieces of four
+  /// alternately the scalars of two.
+  llvm::Value* both(int half, int even) {
+    llvm::Value *first = lanes_[std::size_t(2 * half)], *second = lanes_[std::size_t(2 * half + 1)];
+    if (width_ == 2) return b_.CreateShuffleVector(first, second, {0, 1, 2, 3});
+    return b_.CreateShuffleVector(first, second, {even, width_ + even, even + 1, width_ + even + 1});
+  }
+
   llvm::IRBuilder<>& b_;
   llvm::ArrayRef<llvm::Value*> lanes_;
+  const int width_;
   llvm::Value* halves_[2][2] = {};
 };
 
