@@ -206,6 +206,15 @@ class CostSum {
   Cost cost_;
 };
 
+/// Branches at which lanes may part.
+std::uint64_t parting_branches(const ir::Function& kernel) {
+  const analysis::LaneEntry entry = in_row(kernel);
+  const analysis::Uniformity shapes(kernel, entry);
+  std::uint64_t branches = 0;
+  each_op(*kernel.body, [&](const Op& op) { branches += op.code == OpCode::if_ && !shapes.uniform(op.operand(0)); });
+  return branches;
+}
+
 /// Whether it visits the neighbours that hash grids find: a loop reads numbers from the grid's memory, and these lead all
 /// over the arrays. Each lane has another number of them as well.
 bool visits_neighbours(const ir::Function& kernel) {
@@ -323,17 +332,16 @@ int wide_lanes(const ir::Function& kernel, int natural) {
   constexpr std::uint64_t kMaxWideBranches = 3;
   const int most = natural >= 8 ? 32 : 16;
   if (!has_whole_body(kernel)) return natural;
-  std::uint64_t weight = kernel_weight(kernel), parts = 1, branches = 0;
+  std::uint64_t weight = kernel_weight(kernel), parts = 1;
   bool straight = true;
   each_op(*kernel.body, [&](const Op& op) {
     straight = straight && op.regions.empty();
-    branches += op.code == OpCode::if_;
     if (op.code == OpCode::load && op.result()->type->is_composite())
       parts = std::max<std::uint64_t>(parts, op.result()->type->component_count());
   });
-  // Each branch is code under masks, of as many registers; with AVX2 and AVX-512 LLVM takes 100 to 500 ms for such kernels, twice the time
+  // Each branch at which lanes part is code under masks, of as many registers; with AVX2 and AVX-512 LLVM takes 100 to 500 ms for such kernels, twice the time
   // of one register's worth, while lanes that part leave less to gain. None of those in lanes.py has more than two.
-  if (natural >= 8 && branches > kMaxWideBranches) return natural;
+  if (natural >= 8 && parting_branches(kernel) > kMaxWideBranches) return natural;
   int lanes = weight <= kMaxFourfoldWeight ? 4 * natural : weight <= kMaxTwofoldWeight ? 2 * natural : natural;
   std::uint64_t memory = private_memory(kernel).bytes;
   auto too_many = [&](int n) {
@@ -347,11 +355,7 @@ int wide_lanes(const ir::Function& kernel, int natural) {
 
 bool has_many_branches(const ir::Function& kernel) {
   constexpr std::uint64_t kMany = 4;
-  const analysis::LaneEntry entry = in_row(kernel);
-  const analysis::Uniformity shapes(kernel, entry);
-  std::uint64_t branches = 0;
-  each_op(*kernel.body, [&](const Op& op) { branches += op.code == OpCode::if_ && !shapes.uniform(op.operand(0)); });
-  return branches >= kMany;
+  return parting_branches(kernel) >= kMany;
 }
 
 bool accesses_narrow(const ir::Function& kernel) {
