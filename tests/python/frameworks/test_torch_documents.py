@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import os
 import re
 import subprocess
 import sys
@@ -57,9 +58,10 @@ class Rosenbrock(torch.autograd.Function):
 @pytest.mark.cpu_only("programs of their own")
 @pytest.mark.parametrize("name", ["from_torch", "to_torch", "autograd_function", "custom_op"])
 def test_program(name):
-    done = subprocess.run(
-        [sys.executable, str(PROGRAMS / f"torch_{name}.py")], capture_output=True, text=True, timeout=800
-    )
+    # Inductor would start a process for each core, which takes it minutes beside other tests.
+    few = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    program = [sys.executable, str(PROGRAMS / f"torch_{name}.py")]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=800, env=few)
     assert done.returncode == 0, done.stderr[-3000:]
     if name in ("from_torch", "to_torch"):
         losses = [float(x) for x in re.findall(r"loss: (\S+)", done.stdout)]
