@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pathlib
 import os
+import pathlib
 import re
 import subprocess
 import sys
