@@ -389,6 +389,50 @@ TEST(Effect, ManyBranchesTakeOneRegisterOfLanesWithAvx512) {
   EXPECT_EQ(lanes(4), 16);
 }
 
+/// Branches that all lanes take together are no code under masks.
+TEST(Effect, BranchesOfTheWholeLaunchDontCount) {
+  TargetSpec xeon;
+  xeon.triple = "x86_64-unknown-linux-gnu";
+  xeon.cpu_name = "sapphirerapids";
+  xeon.features = "+avx2,+avx512f";
+  std::string body;
+  for (int k = 0; k < 5; ++k)
+    body += "  if %also {\n    %v" + std::to_string(k) + " = load %x[%i]\n    %s" + std::to_string(k) + " = sin %v" +
+            std::to_string(k) + "\n    store %x[%i], %s" + std::to_string(k) +
+            "\n    yield\n  } else {\n    yield\n  }\n";
+  Program program("kernel @k(%x: array<f32,1>, %also: bool) form(no_overlap, rank 1) {\n  %i = tid 0\n" + body +
+                  "  return\n}\n");
+  EXPECT_EQ(choose_lanes(program.kernel(), xeon), 32);
+}
+
+/// Reads of places apart cost lanes what they cost a thread alone where gathers are slow, and more where loops are of different lengths.
+TEST(Effect, LoopsOverPlacesApartTakeOneLaneWhereGathersAreSlow) {
+  Program program(R"(kernel @k(%x: array<f32,1>, %at: array<i32,1>, %first: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
+  %i = tid 0
+  %begin = load %first[%i]
+  %j = add %i, 1i32
+  %end = load %first[%j]
+  %sum = for %k = %begin to %end step 1i32 (%s = 0.0f32) {
+    %a = load %at[%k]
+    %v = load %x[%a]
+    %t = add %s, %v
+    yield %t
+  }
+  store %out[%i], %sum
+  return
+}
+)");
+  auto lanes = [&](const char* name) {
+    TargetSpec xeon;
+    xeon.triple = "x86_64-unknown-linux-gnu";
+    xeon.cpu_name = name;
+    xeon.features = "+avx2,+avx512f,+fast-gather";
+    return choose_lanes(program.kernel(), xeon);
+  };
+  EXPECT_GT(lanes("sapphirerapids"), 1);
+  EXPECT_EQ(lanes("cascadelake"), 1);
+}
+
 TEST(Effect, LanesAreChosenByPlaces) {
   auto kernel = [](const std::string& body) {
     return Program(
