@@ -407,7 +407,8 @@ TEST(Effect, BranchesOfTheWholeLaunchDontCount) {
 
 /// Reads of places apart cost lanes what they cost a thread alone where gathers are slow, and more where loops are of different lengths.
 TEST(Effect, LoopsOverPlacesApartTakeOneLaneWhereGathersAreSlow) {
-  Program program(R"(kernel @k(%x: array<f32,1>, %at: array<i32,1>, %first: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
+  Program program(
+      R"(kernel @k(%x: array<f32,1>, %at: array<i32,1>, %first: array<i32,1>, %out: array<f32,1>) form(no_overlap, rank 1) {
   %i = tid 0
   %begin = load %first[%i]
   %j = add %i, 1i32
