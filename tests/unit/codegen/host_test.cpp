@@ -59,10 +59,10 @@ TEST(Host, GathersWhereTheyAreWorthIt) {
     const char* name;
     bool wide, gathers, quick;
   };
-  for (const Case& c :
-       {Case{"haswell", false, false, false}, Case{"znver3", false, false, false}, Case{"skylake", false, true, false},
-        Case{"alderlake", false, true, true}, Case{"cascadelake", true, true, false},
-        Case{"icelake-server", true, true, false}, Case{"sapphirerapids", true, true, true}}) {
+  for (const Case& c : {Case{"haswell", false, false, false}, Case{"znver3", false, false, false},
+                        Case{"skylake", false, true, false}, Case{"alderlake", false, true, true},
+                        Case{"cascadelake", true, true, false}, Case{"icelake-server", true, true, false},
+                        Case{"sapphirerapids", true, true, true}, Case{"znver4", true, true, false}}) {
     target.cpu_name = c.name;
     target.features = c.wide ? "+avx2,+fma,+f16c,+bmi2,+avx512f,+avx512vl" : "+avx2,+fma,+f16c,+bmi2";
     EXPECT_EQ(traits_of(target).gathers, c.gathers) << c.name;
