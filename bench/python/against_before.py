@@ -47,16 +47,17 @@ def scatter(found: dict) -> Figures:
 
 
 def beside(found: dict) -> Figures:
-    yield from times({f"in turn, {name}": value for name, value in (found.get("in turn") or {}).items()})
+    for kind in ("in turn", "region"):
+        yield from times({f"{kind}, {name}": value for name, value in (found.get(kind) or {}).items()})
     for name, rates in found.items():
-        if name != "in turn" and isinstance(rates, dict):
+        if name not in ("in turn", "region") and isinstance(rates, dict):
             yield from speeds({f"launches ({name}), {n} threads": rate for n, rate in rates.items()})
 
 
 def humanoid(found: dict) -> Figures:
     for row, by_package in found["figures"].items():
         if "weft" in by_package:
-            yield row, by_package["weft"], row.endswith("worlds")
+            yield row, by_package["weft"], "worlds" in row or "engine" in row
 
 
 def gradients(found: dict) -> Figures:
