@@ -30,7 +30,8 @@ class Pieces {
   /// Lanes 0 and 1, or 2 and 3: pairs one behind the other, which is one 64-bit load into the upper half of a register; of pieces of four
   /// alternately the scalars of two.
   llvm::Value* both(int half, int even) {
-    llvm::Value *first = lanes_[std::size_t(2 * half)], *second = lanes_[std::size_t(2 * half + 1)];
+    const std::size_t lane = half ? 2 : 0;
+    llvm::Value *first = lanes_[lane], *second = lanes_[lane + 1];
     if (width_ == 2) return b_.CreateShuffleVector(first, second, {0, 1, 2, 3});
     return b_.CreateShuffleVector(first, second, {even, width_ + even, even + 1, width_ + even + 1});
   }

@@ -90,7 +90,7 @@ TEST(LaneLoads, PartsOfRows) {
   return
 }
 )");
-  std::vector<float> x(10 * kThreads), expected(x.size());
+  std::vector<float> x(std::size_t(10) * kThreads), expected(x.size());
   for (std::size_t k = 0; k < x.size(); ++k) x[k] = float(k);
   for (std::size_t k = 0; k < x.size(); ++k) expected[k] = k / 10 % 5 < 3 ? x[k] : 0.0f;
   for (const TargetSpec& target : runnable_targets())
