@@ -120,8 +120,6 @@ class CostSum {
   /// does little else is 1.2 times as fast with one lane. Elements of several numbers come by rows, which are turned. On a Cascade Lake
   /// kernels of MuJoCo Warp that loop over such elements are up to six times as fast with one lane as with 32.
   static constexpr double kGather = 3.6, kGatherPart = 2.0;
-  /// Numbers of an element that come as whole vectors under a mask, too (kMaxInterleave in emit/access.cpp).
-  static constexpr std::uint64_t kMostWhole = 4;
   /// A number that some lanes access and others don't, without an instruction for that: one lane after the other, with a branch.
   static constexpr double kMasked = 3.0;
   /// Turns of a loop that lanes leave at different times, by those of the average lane; and what they do under masks.
@@ -142,7 +140,7 @@ class CostSum {
   bool is_gather(const Op& op, bool masked) const {
     if (quick_gathers_) return false;
     // Under a mask elements of many numbers come so wherever they lie.
-    if (masked && op.code == OpCode::load && weight_of(op) > kMostWhole) return true;
+    if (masked && op.code == OpCode::load && weight_of(op) > std::uint64_t(kMaxInterleave)) return true;
     for (std::size_t k = 1; k <= op.operand(0)->type->rank(); ++k)
       if (shapes_.shape(op.operand(k)) == analysis::kVarying) return true;
     return false;
@@ -482,7 +480,7 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
     return kernel_weight(kernel) <= kMaxTogetherWeight ? std::max(natural, kLanesTogether) : natural;
   Cost cost = CostSum(kernel, natural, traits).cost();
   // Lanes whose gathers are slow gain little in long kernels, which then take LLVM up to a second for a tenth of a step of a simulation.
-  // Measured on a Cascade Lake, which has all of MuJoCo Warp's kernels in full 0.9 s sooner by this, and runs them as fast.
+  // Measured on a Cascade Lake, which has all of MuJoCo Warp's kernels in full 0.6 to 0.9 s sooner by this, and runs them as fast.
   constexpr double kWorthItsCode = 450;
   if (traits.x86 && !traits.quick_gathers) cost.lanes *= std::max(1.0, double(kernel_weight(kernel)) / kWorthItsCode);
   if (cost.lanes >= cost.one) {

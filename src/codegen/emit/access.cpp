@@ -4,6 +4,7 @@
 // loads need no guard.
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/lane_pointers.h"
+#include "codegen/emit/limits.h"
 #include "codegen/emit/target_hooks.h"
 #include "ir/fixed_memory.h"
 #include "ir/infer.h"
@@ -11,9 +12,6 @@
 namespace weft::codegen {
 
 namespace {
-
-/// Elements of up to this many equal scalars are read whole and taken apart by shuffles.
-constexpr std::int64_t kMaxInterleave = 4;
 
 std::uint32_t leaf_bytes(CodeUnit& unit, const PartInfo& leaf) {
   return leaf.kind == PartKind::pointer ? 8 : unit.memory_type(leaf.scalar)->getScalarSizeInBits() / 8;

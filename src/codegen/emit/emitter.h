@@ -441,7 +441,6 @@ class Emitter {
   // Lanes that load one by one (emit/lane_loads.cpp).
   llvm::SmallVector<llvm::Value*, 4> load_in_fours(llvm::ArrayRef<PartInfo> leaves, const Address& at,
                                                    llvm::Value* pointers);
-  std::size_t same_words(llvm::ArrayRef<PartInfo> leaves, std::size_t first);
   llvm::Value* component_pointers(llvm::Value* pointers, std::uint32_t offset);
   /// Addresses for a scatter; takes the mask away where it has gone into them: the caller puts it back.
   llvm::Value* by_all_lanes(llvm::Value* pointers);
@@ -455,6 +454,8 @@ class Emitter {
     llvm::Type* type = nullptr;
     std::uint32_t bytes = 0;
   };
+  /// The end of the leaves from `first` on that are of one type and follow each other without a gap: padding in structs ends it.
+  std::size_t run_end(llvm::ArrayRef<PartInfo> leaves, std::size_t first);
   llvm::SmallVector<Run, 2> quad_runs(llvm::ArrayRef<PartInfo> leaves, const Address& at);
   void load_quads(const Run& run, llvm::ArrayRef<PartInfo> leaves, const Address& at,
                   llvm::MutableArrayRef<llvm::Value*> out);

@@ -13,4 +13,7 @@ inline constexpr std::uint64_t kMaxLanePrivateBytes = 256 << 10;
 /// Private memory of one thread; beyond it the kernel is refused.
 inline constexpr std::uint64_t kMaxPrivateBytes = 4 << 20;
 
+/// Neighbouring elements of up to this many equal scalars are read whole and taken apart by shuffles.
+inline constexpr std::int64_t kMaxInterleave = 4;
+
 }  // namespace weft::codegen

@@ -18,6 +18,16 @@ llvm::SmallVector<std::size_t, 4> quads_of(std::size_t count) {
 
 }  // namespace
 
+std::size_t Emitter::run_end(llvm::ArrayRef<PartInfo> leaves, std::size_t first) {
+  llvm::Type* type = unit.memory_type(leaves[first]);
+  const auto bytes = std::uint32_t(unit.module->getDataLayout().getTypeStoreSize(type));
+  std::size_t end = first + 1;
+  while (end < leaves.size() && unit.memory_type(leaves[end]) == type &&
+         leaves[end].offset == leaves[end - 1].offset + bytes)
+    ++end;
+  return end;
+}
+
 llvm::SmallVector<Emitter::Run, 2> Emitter::quad_runs(llvm::ArrayRef<PartInfo> leaves, const Address& at) {
   llvm::SmallVector<Run, 2> out;
   // Under a mask a lane that is off may point beyond the end, and every quad would need a mask of its own.
@@ -25,11 +35,7 @@ llvm::SmallVector<Emitter::Run, 2> Emitter::quad_runs(llvm::ArrayRef<PartInfo> l
   for (std::size_t first = 0; first < leaves.size();) {
     llvm::Type* type = unit.memory_type(leaves[first]);
     const auto bytes = std::uint32_t(unit.module->getDataLayout().getTypeStoreSize(type));
-    std::size_t end = first + 1;
-    // A run is as long as leaves of one type follow each other without a gap: padding in structs ends it.
-    while (end < leaves.size() && unit.memory_type(leaves[end]) == type &&
-           leaves[end].offset == leaves[end - 1].offset + bytes)
-      ++end;
+    const std::size_t end = run_end(leaves, first);
     const auto extent = std::int64_t((end - first) * bytes);
     // Lanes must not overlap: what one quad writes would be another lane's.
     if (end - first >= kQuad && type != unit.ptr && (bytes == 4 || bytes == 8) && std::abs(at.lane_stride) >= extent)
