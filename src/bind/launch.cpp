@@ -9,6 +9,7 @@
 #include "bind/foreign_streams.h"
 #include "bind/gil.h"
 #include "bind/late_launch.h"
+#include "bind/launch_entry.h"
 #include "bind/launch_place.h"
 #include "bind/recent_launch.h"
 #include "bind/tape.h"
@@ -346,6 +347,8 @@ bool is_harmless(PyObject* dim) {
   }
 }
 
+}  // namespace
+
 WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) noexcept {
   PyObject* given[kArguments] = {};
   if (!sort_arguments(args, count, keywords, given)) return nullptr;
@@ -380,6 +383,8 @@ WEFT_HOT PyObject* launch_entry(PyObject*, PyObject* const* args, Py_ssize_t cou
     return nullptr;
   }
 }
+
+namespace {
 
 PyMethodDef launch_method = {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(launch_entry)),
                              METH_FASTCALL | METH_KEYWORDS, kDoc};
@@ -460,11 +465,13 @@ void register_launch(nb::module_& m) {
       nb::arg("by_device"), "The numbers of CUDA devices, by Device object and by name.");
   m.def(
       "set_launch_hooks",
-      [](nb::object rare, nb::object cpu) {
+      [](nb::object rare, nb::object rare_tiled, nb::object cpu) {
         launch_settings().rare = std::move(rare);
+        launch_settings().rare_tiled = std::move(rare_tiled);
         launch_settings().cpu = std::move(cpu);
       },
-      nb::arg("rare"), nb::arg("cpu"), "Python's launch for rare requests, and the Device object of the CPU.");
+      nb::arg("rare"), nb::arg("rare_tiled"), nb::arg("cpu"),
+      "Python's launch and launch_tiled for rare requests, and the Device object of the CPU.");
   m.def(
       "run_launch",
       [](nb::handle kernel, nb::handle dim, nb::handle inputs, nb::handle outputs, int place, nb::handle max_blocks,

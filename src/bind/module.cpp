@@ -18,6 +18,7 @@ NB_MODULE(_weft, m) {
   bind::register_descriptors(m);
   bind::register_torch(m);
   bind::register_functions(m);
+  bind::register_function_calls(m);
   bind::register_kernels(m);
   bind::register_cuda(m);
   bind::register_cuda_work(m);
@@ -31,6 +32,7 @@ NB_MODULE(_weft, m) {
   bind::register_graph_writes(m);
   bind::register_saved_graphs(m);
   bind::register_launch(m);
+  bind::register_launch_tiled(m);
   bind::register_recorded_launch(m);
   bind::register_tape(m);
   bind::register_builtins(m);

@@ -182,9 +182,9 @@ struct __attribute__((visibility("hidden"))) LaunchSettings {
   std::atomic<bool> cpu_blocks = false;      // config.enable_cpu_blocks
   std::atomic<int> current = kPlaceUnknown;  // the process's device; unknown until somebody needs to know
   std::atomic<bool> has_gpus = false;        // there are devices besides the CPU
-  nb::object rare;                           // Python's launch, for everything that the hot path does not do
-  nb::object cpu;                            // the Device object of the CPU
-  nb::dict by_device;                        // Device objects of CUDA devices and their names → number
+  nb::object rare, rare_tiled;  // Python's launch and launch_tiled, for everything that the hot paths do not do
+  nb::object cpu;               // the Device object of the CPU
+  nb::dict by_device;           // Device objects of CUDA devices and their names → number
 };
 LaunchSettings& launch_settings();
 

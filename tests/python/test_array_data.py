@@ -230,3 +230,37 @@ def test_another_view_of_memory_while_capturing():
     wp.capture_launch(capture.graph)
     wp.capture_launch(capture.graph)
     assert a.numpy().tolist() == [2.0] * 6
+
+
+def test_memory_of_others_by_a_tuple_and_by_all_else_is_the_same():
+    """An address and a tuple of extents take a way of their own."""
+    memory = np.arange(24, dtype=np.float32)
+    address = memory.ctypes.data
+
+    def made(shape, dtype=float, **words):
+        return wp.array(ptr=address, dtype=dtype, shape=shape, device="cpu", **words)
+
+    for plain, other in (
+        (made((2, 12)), made([2, 12])),
+        (made((24,)), made(24)),
+        (made((8,), wp.vec3), made([8], wp.vec3)),
+        (made((0, 3)), made([0, 3])),
+        (made((np.int64(2), 3)), made([2, 3])),
+        (made((2, 3), wp.types.vector(4, wp.float32), copy=False), made([2, 3], wp.types.vector(4, wp.float32))),
+    ):
+        for array in (plain, other):
+            assert array.device == wp.get_device("cpu") and not array.requires_grad and array.deleter is None
+        assert (plain.dtype, plain.shape, plain.strides, plain.ptr) == (other.dtype, other.shape, other.strides, other.ptr)
+        np.testing.assert_array_equal(plain.numpy(), other.numpy())
+    plain.fill_(3.0)
+    assert (memory == 3.0).all()
+    for bad in (((2.5,), float), (("2",), float), ((1, 1, 1, 1, 1), float), ((), float), ((-1,), float), ((3,), None)):
+        errors = []
+        for shape in (bad[0], list(bad[0])):
+            with pytest.raises((TypeError, RuntimeError, ValueError)) as caught:
+                made(shape, bad[1])
+            errors.append((caught.type, str(caught.value).replace("[", "(").replace("]", ")").replace(",)", ")")))
+        assert errors[0] == errors[1]
+    for wrong in (1 << 64, 2**70):
+        with pytest.raises(RuntimeError, match="is no address"):
+            wp.array(ptr=wrong, dtype=float, shape=(1,), device="cpu")

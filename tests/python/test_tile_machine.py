@@ -31,6 +31,11 @@ def test_tiles_as_ptx(tmp_path, block):
     assert " passed" in out and "failed" not in out
 
 
+def test_spellings_of_launches_as_ptx(tmp_path):
+    out = run_tests(tmp_path, 32, "cuda", "test_launch_tiled.py")
+    assert " passed" in out and "failed" not in out
+
+
 @pytest.mark.parametrize("block", [32, 64])
 def test_gradients_of_tiles_as_ptx(tmp_path, block):
     chosen = "cuda and (windows or scans or branches or transforms or network)"

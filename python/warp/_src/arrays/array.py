@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 from warp import _weft
-from warp._src.arrays.address_uses import take_told
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import array_operators, listeners
 from warp._src.arrays.array_arguments import (
     ArrayTypeError,
-    check_capacity,
-    checked_address,
     checked_element,
     element_handle,
     extents_of,
@@ -102,6 +99,16 @@ class array(ArrayExchange, InUnions):
                     if requires_grad or grad is not None or retain_grad:
                         self._init_grad(grad, requires_grad, retain_grad)
                     return
+        if (
+            ptr.__class__ is int
+            and shape.__class__ is tuple
+            and data is strides is capacity is deleter is owner is ndim is grad is length is n is None
+            and not (pinned or requires_grad or retain_grad)
+            and ptr > 0
+            and is_host(device)
+            and self._init_over(ptr, dtype, shape)
+        ):
+            return
         if length is None:
             length = n
         if length is not None:
@@ -256,39 +263,6 @@ class array(ArrayExchange, InUnions):
         if self.size != len(leaves):
             raise RuntimeError(f"{len(leaves)} structs can't become an array of shape {extents}")
         self._refs = write_objects(self.flatten(), leaves, _interface.holds_arrays(handle))
-
-    def _init_ptr(
-        self,
-        handle: _weft.Type,
-        extents: Any,
-        strides: Any,
-        ptr: Any,
-        capacity: int | None,
-        owner: Any,
-        deleter: Any,
-        place: int,
-    ) -> None:
-        if owner and deleter is None:
-            raise RuntimeError("owner=True needs a deleter that frees the memory: pass deleter=lambda ptr, size: …")
-        steps = None if strides is None else [int(s) for s in strides]
-        if capacity is not None:
-            check_capacity(handle.size, extents, steps, capacity)
-            self._capacity = capacity
-        told = take_told(ptr)
-        if told is not None:
-            over = told._lay_over(handle, extents, steps) if deleter is None and told._place == place else None
-            if over is not None:  # memory of our own: what waits may go on waiting
-                self._share(over)
-                self._foreign, self.deleter = True, None
-                return
-            told._expose()
-        address = checked_address(ptr, place)
-        if address == 0 and 1 <= len(extents) <= 4 and all(n > 0 for n in extents):
-            steps, _ = strided_room(handle.size, extents, strides, None)
-            self._init_at_no_address(handle, extents, tuple(steps), place, 0)
-        else:
-            self._wrap(handle, extents, steps, address, None, deleter, 0, place)
-        self._foreign, self.deleter = True, deleter
 
     def _init_strided(self, handle: _weft.Type, extents: Any, strides: Any, capacity: int | None, place: int) -> None:
         """New memory with strides or room of its own."""

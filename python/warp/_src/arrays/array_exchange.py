@@ -1,4 +1,4 @@
-"""What an array shows to NumPy and to other libraries: its memory, without a copy."""
+"""Memory without a copy: what an array shows of its own to NumPy and to other libraries, and arrays over memory of others."""
 
 from __future__ import annotations
 
@@ -9,15 +9,67 @@ import numpy as np
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays import listeners
+from warp._src.arrays.address_uses import take_told
+from warp._src.arrays.array_arguments import check_capacity, checked_address, plain_handles, strided_room
 from warp._src.arrays.array_attributes import ArrayAttributes
 from warp._src.devices.device import MemoryKind
 from warp._src.values.struct_ctypes import structure_of
+from warp._src.values.types import class_of
 
 
 class ArrayExchange(ArrayAttributes):
-    """The protocols of NumPy and ctypes, for `array`; DLPack is C++'s (src/bind/dlpack.cpp)."""
+    """Addresses, and the protocols of NumPy and ctypes, for `array`; DLPack is C++'s (src/bind/dlpack.cpp)."""
 
     __slots__ = ()
+
+    def _init_over(self, ptr: int, dtype: Any, shape: tuple) -> bool:
+        """Over plain memory of the host that is its owner's to free; False if it has to be looked at more closely."""
+        handle = None if dtype is Any or dtype is None else plain_handles[dtype]
+        if handle is None or ptr >> 64:
+            return False
+        told = take_told(ptr)
+        if told is not None:  # a device's address
+            told._expose()
+        try:
+            self._wrap(handle, shape, None, ptr, None, None)
+        except TypeError:  # no extents
+            return False
+        self._foreign, self.deleter = True, None
+        self._dtype = dtype if handle.kind == "struct" else class_of(handle)
+        return True
+
+    def _init_ptr(
+        self,
+        handle: _weft.Type,
+        extents: Any,
+        strides: Any,
+        ptr: Any,
+        capacity: int | None,
+        owner: Any,
+        deleter: Any,
+        place: int,
+    ) -> None:
+        if owner and deleter is None:
+            raise RuntimeError("owner=True needs a deleter that frees the memory: pass deleter=lambda ptr, size: …")
+        steps = None if strides is None else [int(s) for s in strides]
+        if capacity is not None:
+            check_capacity(handle.size, extents, steps, capacity)
+            self._capacity = capacity
+        told = take_told(ptr)
+        if told is not None:
+            over = told._lay_over(handle, extents, steps) if deleter is None and told._place == place else None
+            if over is not None:  # memory of our own: what waits may go on waiting
+                self._share(over)
+                self._foreign, self.deleter = True, None
+                return
+            told._expose()
+        address = checked_address(ptr, place)
+        if address == 0 and 1 <= len(extents) <= 4 and all(n > 0 for n in extents):
+            steps, _ = strided_room(handle.size, extents, strides, None)
+            self._init_at_no_address(handle, extents, tuple(steps), place, 0)
+        else:
+            self._wrap(handle, extents, steps, address, None, deleter, 0, place)
+        self._foreign, self.deleter = True, deleter
 
     numpy = _weft.Array.numpy
 

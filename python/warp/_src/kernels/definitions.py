@@ -93,13 +93,14 @@ def _key_of_options(options: dict[str, typing.Any]) -> tuple:
     return known[1]
 
 
-class Function:
+class Function(_weft.FunctionCalls):
     """A `@wp.func`: callable in kernels, and in Python, where its body runs as it stands."""
 
     _call_form: typing.Any = None  # python_calls.CallForm, once it was called from Python
     _chosen: dict[tuple, typing.Callable] = {}  # what calls by position meant, by the classes of their values
 
     def __init__(self, func: typing.Callable, key: str, module: Module, others: typing.Sequence[Function] = ()):
+        super().__init__()
         self.func = func
         self.key = key
         self.module = module
@@ -150,11 +151,8 @@ class Function:
     def native_overloads(self) -> list[_weft.Function]:
         return [f.native() for f in self.overloads]
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
-        if not kwargs:
-            chosen = self._chosen.get(tuple(map(type, args)))
-            if chosen is not None:
-                return chosen(*args)
+    def _call_rarely(self, *args: object, **kwargs: object) -> object:
+        """Calls of which `_chosen` knows nothing; the others are made in C++ (src/bind/function_calls.cpp)."""
         if self.native_snippet is not None:
             raise RuntimeError(f"the native function '{self.key}' can only be called in kernels")
         from warp._src.kernels.python_calls import choose

@@ -7,7 +7,7 @@ import typing
 
 from warp import _weft
 from warp._src.arrays import listeners
-from warp._src.devices.device import CPU, Device, device_at, get_device, selection, synchronize_device
+from warp._src.devices.device import CPU, Device, device_at, get_device, synchronize_device
 from warp._src.kernels.definitions import Kernel
 from warp._src.session import config
 from warp._src.session.logger import tell_launch
@@ -275,18 +275,8 @@ def _launch_rare(
 launch = _weft.launch
 
 
-def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
-    """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
-
-    In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
-    is one thread, whatever `block_dim` says, unless `wp.config.enable_cpu_blocks` is set.
-
-    Args:
-        kernel: the kernel, by position or by name.
-        dim: one to three extents, by name.
-        block_dim: threads of a block, by name; below 1: 256.
-        inputs, outputs, device, stream…: as of `launch`, by name.
-    """
+def _launch_tiled_rare(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
+    """Tiled launches that C++ hands over: not its usual case of plain extents and a known device (see src/bind/launch_tiled.cpp)."""
     for name in ("dim", "block_dim"):
         if name not in kwargs:
             raise RuntimeError(f"launch_tiled() needs the keyword argument '{name}'")
@@ -296,8 +286,6 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
         dim, block_dim = kwargs.pop("dim"), kwargs.pop("block_dim")
         threads = 256 if block_dim is None or block_dim <= 0 else int(block_dim)
         on_cpu = threads if config.enable_cpu_blocks and block_dim is not None and block_dim > 0 else 1
-        if dim.__class__ is int and on_cpu == 1 and not selection.find():
-            return launch(*args, dim=dim, block_dim=1, **kwargs)
         extents = list(dim) if hasattr(dim, "__iter__") else [dim]
         if not 1 <= len(extents) <= 3:
             raise RuntimeError(f"launch_tiled() takes a dim of 1 to 3 extents, not {len(extents)}: the block is one more")
@@ -312,4 +300,6 @@ def launch_tiled(*args: typing.Any, **kwargs: typing.Any) -> Launch | None:
         del args, kwargs  # an error that somebody keeps is not to keep the kernel
 
 
-_weft.set_launch_hooks(rare=_launch_rare, cpu=CPU)
+launch_tiled = _weft.launch_tiled
+
+_weft.set_launch_hooks(rare=_launch_rare, rare_tiled=_launch_tiled_rare, cpu=CPU)
