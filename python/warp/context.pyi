@@ -79,6 +79,33 @@ def launch(
     max_blocks   most CUDA blocks; has no meaning on the CPU
     block_dim    threads per CUDA block; on the CPU with wp.config.enable_cpu_blocks, else a block is one thread
     """
+def launch_tiled(
+    kernel: Kernel,
+    *,
+    dim: _b.int | _t.Sequence[_b.int],
+    block_dim: _b.int | None,
+    inputs: _t.Sequence[Any] = (),
+    outputs: _t.Sequence[Any] = (),
+    adj_inputs: _t.Sequence[Any] | None = None,
+    adj_outputs: _t.Sequence[Any] | None = None,
+    device: Any = None,
+    stream: Any = None,
+    adjoint: _b.bool = False,
+    record_tape: _b.bool = True,
+    record_cmd: _b.bool = False,
+    max_blocks: _b.int = 0,
+) -> Launch | None:
+    """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
+
+    In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
+    is one thread, whatever `block_dim` says, unless `wp.config.enable_cpu_blocks` is set.
+
+    Args:
+        kernel: the kernel, by position or by name.
+        dim: one to three extents, by name.
+        block_dim: threads of a block, by name; below 1: 256.
+        inputs, outputs, device, stream…: as of `launch`, by name.
+    """
 
 CPU: Any
 class Device:
@@ -456,18 +483,6 @@ def is_peer_access_supported(target_device: Any, peer_device: Any) -> _b.bool:
 def kernel_from_text(source: _b.str, name: _b.str, namespace: _b.dict[_b.str, _b.object] | None = None) -> Kernel:
     """A kernel from source text, its names looked up in `namespace`; by itself that is `wp` and `Any`."""
 launch_bounds_t = LaunchBounds
-def launch_tiled(*args: Any, **kwargs: Any) -> Launch | None:
-    """Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.
-
-    In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a block
-    is one thread, whatever `block_dim` says, unless `wp.config.enable_cpu_blocks` is set.
-
-    Args:
-        kernel: the kernel, by position or by name.
-        dim: one to three extents, by name.
-        block_dim: threads of a block, by name; below 1: 256.
-        inputs, outputs, device, stream…: as of `launch`, by name.
-    """
 def make_full_qualified_name(func: Callable[..., Any] | _b.str) -> _b.str:
     """The key of a function: its qualified name with two underscores for each dot, without other signs."""
 def map_cuda_device(alias: _b.str, context: Any = None) -> Device:

@@ -12,7 +12,7 @@ constexpr Py_ssize_t kMostExtents = 3;      // the block is one more
 constexpr long kUsualBlock = 256;           // threads, where no number is given
 
 constexpr const char* kDoc =
-    "launch_tiled(*args: Any, **kwargs: Any) -> Launch | None\n--\n\n"
+    "launch_tiled(*args, **kwargs)\n--\n\n"
     "Launches a kernel with a block of threads for each index: as `launch` with `dim=(*dim, block_dim)`.\n\n"
     "In the kernel `wp.tid()` gives one index more than `dim` has extents, the thread's number in its block. On the CPU a "
     "block\nis one thread, whatever `block_dim` says, unless `wp.config.enable_cpu_blocks` is set.\n\n"
