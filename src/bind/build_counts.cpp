@@ -83,6 +83,9 @@ void register_build_counts(nb::module_& m) {
       "How many forms of kernels were compiled, loaded from disk or found in the process, how many of these were found by "
       "their source key, without the front end, how many are first versions, and how many full ones replaced one.");
   m.def(
+      "compiled_count", [] { return int(counts.compiled); },
+      "How many forms of kernels were compiled; first launches ask for it.");
+  m.def(
       "build_seconds",
       [] {
         nb::dict out;

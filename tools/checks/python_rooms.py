@@ -21,6 +21,7 @@ _FORWARD = "start-up: only programs in forward mode need it"
 
 # Imports of our own modules inside of functions: where, what, and why not at the top.
 LATE = {
+    ("session.settings", "session.memory_report"): _RARE,
     ("values.struct", "values.struct_ctypes"): _RARE,
     ("devices.device", "devices.cuda_device"): "start-up: only machines with a GPU need it; its class derives from Device",
     ("arrays.array", "arrays.array_factories"): "methods that give new arrays; the factories are built on the class",
@@ -28,6 +29,7 @@ LATE = {
     ("arrays.array", "arrays.cuda_interface"): _GPU,
     ("arrays.array_exchange", "arrays.cuda_interface"): _GPU,
     ("kernels.definitions", "kernels.python_calls"): "start-up: few programs call functions of kernels from Python",
+    ("kernels.definitions", "kernels.compile_ahead"): "start-up: only cold programs of several kernels need it",
     ("kernels.launching", "kernels.adjoint_launch"): _RARE,
     ("gradients.tape", "gradients.tape_graph"): _RARE,
     ("gradients.autograd", "gradients.autograd_plot"): "optional: draws with matplotlib",
@@ -37,6 +39,8 @@ LATE = {
     ("algorithms.matmul", "algorithms.device_matmul"): _GPU,
     ("algorithms.matmul", "gradients.forward_rules"): _FORWARD,
     ("api.native_core", "algorithms.array_algorithms"): _RARE,
+    ("api.startup", "api.native_core"): _RARE,
+    ("api.startup", "kernels.custom_functions"): _RARE,
     ("interop.jax_kernel", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
     ("interop.jax_callable", "interop.jax_primitives"): "optional: needs JAX, of which it makes primitives",
 }

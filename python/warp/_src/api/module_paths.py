@@ -15,7 +15,6 @@ from warp import _src
 from warp._src.api import startup
 from warp._src.arrays import array
 from warp._src.devices import device, streams
-from warp._src.gradients import tape
 from warp._src.kernels import definitions, launching, modules
 from warp._src.session import config, errors, kernel_cache, logger
 from warp._src.values import builtins, composite, constants, scalars, struct, struct_ctypes, types
@@ -127,6 +126,7 @@ context = _path(
 )
 _UTILS = "`warp.utils`: helpers that programs lean on, gathered from the modules that hold them."
 utils = _late_path("warp.utils", "warp._src.api.utils", _UTILS)
+_tape = _late_path("warp.tape", "warp._src.gradients.tape", "`wp.Tape`: records launches, copies and fills, and goes back over them.")
 codegen = _path(
     "codegen",
     {
@@ -163,7 +163,7 @@ _OLDER = {
     "constants": constants,
     "context": context,
     "logger": logger,
-    "tape": tape,
+    "tape": _tape,
     "types": types,
     "utils": utils,
     # Pickles that were written when there were no rooms name functions and classes in these.
@@ -187,7 +187,7 @@ _jax.ffi = _late_path(  # type: ignore[attr-defined]
 )
 _OLDER |= {"jax": _jax, "jax.ffi": _jax.ffi}  # type: ignore[attr-defined]
 
-PATHS = {"math": _path("math", {}), "tape": tape}
+PATHS = {"math": _path("math", {}), "tape": _tape}
 """`warp.<name>`, which are no names of `warp` until somebody asks."""
 
 for _name, _module in {**DOCUMENTED, **PATHS}.items():

@@ -37,8 +37,6 @@ from warp._src.devices.device import (  # noqa: F401
     synchronize_device,
     unmap_cuda_device,
 )
-from warp._src.gradients import tape as _tape
-from warp._src.kernels import custom_functions as _custom_functions
 from warp._src.kernels import introspection as _introspection  # noqa: F401 - adds methods to kernels and functions
 from warp._src.kernels.definitions import Function, Kernel, Module, func, get_module, kernel, overload, static  # noqa: F401
 from warp._src.kernels.launching import Launch, launch, launch_tiled  # noqa: F401
@@ -46,7 +44,6 @@ from warp._src.session import config as _config
 from warp._src.session import errors as _errors
 from warp._src.session import kernel_cache as _kernel_cache
 from warp._src.session import logger as _logger
-from warp._src.session import memory_report as _memory_report
 from warp._src.session.config import DeterministicMode  # noqa: F401
 from warp._src.values import builtins as _builtins
 from warp._src.values import constants as _constants
@@ -63,11 +60,8 @@ for _source in (
     _array_factories,
     _errors,
     _logger,
-    _custom_functions,
     _startup,
-    _memory_report,
     _streams,
-    _tape,
     _kernel_cache,
 ):
     for _name in _source.__all__:
@@ -89,6 +83,7 @@ _LATE = {
         "indexedfabricarrayarray",
     ),
     "warp._src.arrays.fixed_array": ("fixedarray",),
+    "warp._src.arrays.indexed_array": ("indexedarray", "indexedarray1d", "indexedarray2d", "indexedarray3d", "indexedarray4d"),
     "warp._src.devices.allocators": (
         "CudaManagedAllocator",
         "ScopedAllocator",
@@ -112,6 +107,7 @@ _LATE = {
     "warp._src.geometry.volume": ("Volume",),
     "warp._src.geometry.mesh": ("Bvh", "BvhConstructor", "Mesh", "is_cubql_available"),
     "warp._src.gradients.forward": ("ForwardMode", "hvp", "jvp"),
+    "warp._src.gradients.tape": ("Tape",),
     "warp._src.graphs.capture": (
         "CaptureMode",
         "Graph",
@@ -156,6 +152,15 @@ _LATE = {
     ),
     "warp._src.interop.torch_exchange": ("dtype_from_torch", "dtype_to_torch", "from_torch", "to_torch"),
     "warp._src.interop.torch_streams": ("device_from_torch", "device_to_torch", "stream_from_torch", "stream_to_torch"),
+    "warp._src.kernels.custom_functions": (
+        "GradWrapper",
+        "ModuleBuildOptions",
+        "adjoint",
+        "func_grad",
+        "func_native",
+        "func_replay",
+        "grad",
+    ),
     "warp._src.kernels.gpu_properties": (
         "get_cuda_kernel_properties",
         "get_cuda_max_cluster_dim",
@@ -173,6 +178,7 @@ _LATE = {
     ),
     "warp._src.kernels.reference": ("address_of", "ref"),
     "warp._src.session.kernel_report": ("kernel_report",),
+    "warp._src.session.memory_report": ("ScopedMemoryTracker", "print_memory_report"),
     "warp._src.values.tile_type": ("tile", "tile_stack"),
 }
 """Modules that start-up does not pay for, and their names."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
 from warp import _weft
-from warp._src.api.native_core import Core
 from warp._src.devices.device import CPU, get_cuda_devices, get_device, get_devices, selection, synchronize_device
-from warp._src.kernels import custom_functions
 from warp._src.session import config, gpu_options, logger, settings
 
 class Runtime:
     """`warp.context.runtime`: the running package, as programs that reach into it know it."""
 
-    def __init__(self) -> None:
-        self.core = Core()
-        self.is_cuda_enabled = self.core.wp_is_cuda_enabled()
+    is_cuda_enabled = True
+    """Whether code can be made for CUDA devices."""
+
+    @functools.cached_property
+    def core(self) -> Any:
+        """Functions by the names that they have in a native library."""
+        from warp._src.api.native_core import Core
+
+        return Core()
 
     @property
     def tape(self) -> Any:
@@ -127,6 +132,8 @@ def diagnostics() -> dict[str, Any]:
     import platform
 
     import numpy
+
+    from warp._src.kernels import custom_functions
 
     triple, cpu, lanes = _weft.host_target()
     return {

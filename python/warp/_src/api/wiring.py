@@ -11,10 +11,9 @@ from typing import Any
 
 from warp import _weft
 from warp._src.api import startup
-from warp._src.arrays import address_uses, array_interface, array_operators, listeners
+from warp._src.arrays import address_uses, array_interface, array_operators
 from warp._src.arrays.array import array
 from warp._src.devices.device import selection
-from warp._src.gradients import tape_record
 from warp._src.session import config, logger
 from warp._src.values import struct, types
 
@@ -55,12 +54,8 @@ struct.array_class = array_interface.array_class = array
 _fill_late(array_operators, "operate", "warp._src.algorithms.elementwise")
 _fill_late(array_operators, "operate_unary", "warp._src.algorithms.elementwise")
 _fill_late(array_operators, "product", "warp._src.algorithms.matmul")
-listeners.record_assignment = tape_record.record_assignment
-listeners.record_gather = tape_record.record_gather
-listeners.record_scatter = tape_record.record_scatter
 selection.started = startup.init
 
 _weft.set_hooks(array_interface.as_array, types.make_value, array_interface.type_of, _warn)
 address_uses.constructor = array
 _weft.set_address_hook(address_uses.stays_inside)
-_weft.set_tape_hooks(tape_record.record_copy, tape_record.record_fill, tape_record.held_arrays)

@@ -16,8 +16,8 @@ import builtins
 import itertools
 import linecache
 import sys
-import threading
 import weakref
+from _thread import _local as thread_local
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _uses: dict[tuple[CodeType, int], bool | tuple[str, ...]] = {}
 _MOST_USES = 4096
 constructor: Any = None  # warp.array; wiring.py sets it
-_told = threading.local()  # .array: the one whose address goes into a constructor
+_told = thread_local()  # .array: the one whose address goes into a constructor
 
 
 def stays_inside(read: array) -> bool:

@@ -15,7 +15,6 @@ from warp import _weft
 from warp._src.arrays import array_interface as _interface
 from warp._src.arrays.array import array
 from warp._src.arrays.array_arguments import ArrayTypeError, element_handle, extents_of, plain_handles
-from warp._src.arrays.indexed_array import indexedarray, indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d
 from warp._src.arrays.listeners import paused
 from warp._src.arrays.ranked_array import array1d, array2d, array3d, array4d
 from warp._src.arrays.struct_elements import take_refs
@@ -37,11 +36,6 @@ __all__ = [
     "from_ptr",
     "full",
     "full_like",
-    "indexedarray",
-    "indexedarray1d",
-    "indexedarray2d",
-    "indexedarray3d",
-    "indexedarray4d",
     "ones",
     "ones_like",
     "zeros",
@@ -179,8 +173,13 @@ def _filled(made: array, value: Any) -> array:
     return made.fill_(value)
 
 
+def _is_compound(one: Any) -> bool:
+    """Whether it is an indexed array, or one over buckets, whose classes are loaded by programs that name them."""
+    return hasattr(type(one), "_wp_indexed_") or hasattr(type(one), "_wp_fabric_")
+
+
 def _like(src: Any, zero: bool, device: Any, requires_grad: bool | None, pinned: Any, retain_grad: bool) -> array:
-    if not isinstance(src, (array, indexedarray)) and not hasattr(src, "_wp_fabric_"):
+    if not isinstance(src, array) and not _is_compound(src):
         raise TypeError(f"expected a wp.array, got {type(src).__name__}")
     place = place_of(device if device is not None or pinned else src.device, pinned)
     if requires_grad is None:
@@ -263,7 +262,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
 def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0) -> None:
     """What `copy` does, gradients left as they are."""
     for one in (dest, src):
-        if not isinstance(one, (array, indexedarray)) and not hasattr(one, "_wp_fabric_"):
+        if not isinstance(one, array) and not _is_compound(one):
             raise ArrayTypeError(f"Copy source and destination must be arrays, not {type(one).__name__}")
     if dest.dtype is not src.dtype and element_handle(dest.dtype) != element_handle(src.dtype):
         raise RuntimeError(
@@ -271,12 +270,12 @@ def copy_values(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, 
             f"dtype={src.dtype.__name__}"
         )
     whole = dest_offset == 0 and src_offset == 0 and count in (0, src.size)
-    if isinstance(dest, indexedarray) or hasattr(dest, "_wp_fabric_"):
+    if _is_compound(dest):
         if not whole or dest.size != src.size:
             raise RuntimeError(f"only a whole array can be copied to an {type(dest).__name__}")
         dest.assign(src)
         return
-    if isinstance(src, indexedarray) or hasattr(src, "_wp_fabric_"):
+    if _is_compound(src):
         src = src.contiguous()
     for name, number in (("Source offset", src_offset), ("Destination offset", dest_offset), ("Copy count", count)):
         if not hasattr(number, "__index__"):

@@ -7,13 +7,13 @@ the end, which lie above arrays, among the gradients.
 from __future__ import annotations
 
 import contextlib
-import threading
+from _thread import _local as thread_local
 from typing import Any, Callable, Iterator
 
 from warp import _weft
 
 
-class _Own(threading.local):
+class _Own(thread_local):
     """What concerns the calling thread alone."""
 
     work = 0  # how deep it is in work on tangents
@@ -83,7 +83,7 @@ def paused() -> Iterator[None]:
         _weft.TapeCore._suspend(-1)
 
 
-# `api/wiring.py` sets these; gradients/tape_record.py says what they do.
+# gradients/tape_record.py sets these: a tape or a forward mode that listens has loaded it.
 record_assignment: Callable[[Any, Any, bool], None]
 record_gather: Callable[[Any, Any, tuple], None]
 record_scatter: Callable[..., None]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 import os
-import threading
+from _thread import _local as thread_local, allocate_lock
 from typing import Any, Callable, Union
 
 from warp import _weft
@@ -150,7 +150,7 @@ ON_CPU, ON_PINNED = -1, -2
 """Numbers for places of memory that are no CUDA device; see src/bind/kernel_object.h."""
 
 
-class _ThreadChoice(threading.local):
+class _ThreadChoice(thread_local):
     """What scopes of the calling thread chose."""
 
     device: Device | None = None  # None: outside of scopes
@@ -188,7 +188,7 @@ class _Selection:
         self.last_cuda: Device | None = None  # what "cuda" means
         self.on_cpu = False  # the current device is known to be the CPU, in whichever thread
         self.scopes = 0  # how many threads' scopes chose another device than the CPU
-        self.lock = threading.Lock()  # guards `scopes`
+        self.lock = allocate_lock()  # guards `scopes`
         self.problem = ""  # why there are no CUDA devices
         self.version = 0  # of the driver
         self.started: Callable[[], None] | None = None  # told when devices were first asked for; `api/wiring.py` sets it

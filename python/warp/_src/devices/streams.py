@@ -4,7 +4,7 @@ what would wait returns at once and what needs a stream raises."""
 from __future__ import annotations
 
 import operator
-import threading
+from _thread import _local as thread_local
 from typing import Any
 
 from warp import _weft
@@ -250,7 +250,7 @@ def put_in_order(earlier: Stream, later: Stream) -> None:
     later.wait_stream(earlier)
 
 
-class _ThreadScopes(threading.local):
+class _ThreadScopes(thread_local):
     def __init__(self) -> None:
         self.before: list[tuple[Device, Stream | None, Stream]] = []  # device, the thread's stream, the one in use
 
@@ -443,5 +443,5 @@ class ScopedPeerAccess:
 
 
 __all__ = [n for n in list(globals()) if not n.startswith("_") and n not in ("Any", "Device")]
-_TAKEN_IN = ("annotations", "operator", "threading", "get_device", "not_cuda", "selection")
+_TAKEN_IN = ("annotations", "operator", "get_device", "not_cuda", "selection", "thread_local")
 __all__ = [n for n in __all__ if n not in (*_TAKEN_IN, "handle_bytes", "put_in_order")]

@@ -12,6 +12,7 @@ import numpy as np
 
 from warp import _weft
 from warp._src.arrays import array_interface as _interface
+from warp._src.arrays import listeners
 from warp._src.arrays.array import array
 from warp._src.arrays.array_factories import copy_values
 from warp._src.arrays.listeners import aside, follows, paused, recording  # noqa: F401 - for those who record, too
@@ -194,3 +195,10 @@ def _fitted(amount: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def _numbers(values: np.ndarray, like: array) -> np.ndarray:
     return _interface.bfloat16_values(values) if like._element.scalar == "bfloat16" else values
+
+
+# Lower rooms and C++ call these once something listens, and whatever listens has loaded this module.
+listeners.record_assignment = record_assignment
+listeners.record_gather = record_gather
+listeners.record_scatter = record_scatter
+_weft.set_tape_hooks(record_copy, record_fill, held_arrays)

@@ -18,8 +18,7 @@ import threading
 import typing
 import weakref
 
-from warp import _weft
-from warp._src.session import config, settings
+from warp._src.session import settings
 
 if typing.TYPE_CHECKING:
     from warp._src.kernels.definitions import Kernel, Module
@@ -40,8 +39,6 @@ class _Neighbours:
         self.places: dict[int, int] = {}
         self.module = weakref.ref(module)
         self.kernels = 0  # of the module, when `order` was made
-        self.compiled: int | None = None  # by this process, when a kernel of the module was last wanted
-        self.cold = False
         self.window = _FIRST_WINDOW
         self.last = -1  # the place of the kernel that was wanted last
         self.begun: set[int] = set()  # places of kernels that were compiled ahead and not wanted yet
@@ -49,11 +46,8 @@ class _Neighbours:
 
     def wanted(self, kernel: Kernel) -> bool:
         """Notes a first launch; says whether there may be something to compile ahead."""
-        compiled = _weft.build_counts()["compiled"]
-        self.cold = self.cold or (self.compiled is not None and compiled > self.compiled)
-        self.compiled = compiled
         module = self.module()
-        if not self.cold or module is None:
+        if module is None:
             return False
         if self.kernels != module.kernel_count or self._place(kernel) is None:
             self._arrange(module)
@@ -110,11 +104,7 @@ def _cores() -> int:
 def wanted(kernel: Kernel) -> None:
     """A kernel is about to be launched for the first time."""
     global _busy, _threads
-    if not config.compile_ahead:
-        return
     module = kernel.module
-    if module.kernel_count < 3:
-        return
     with _state:
         neighbours = _neighbours.get(module)
         if neighbours is None:

@@ -13,7 +13,6 @@ import typing
 import weakref
 
 from warp import _weft
-from warp._src.kernels import compile_ahead
 from warp._src.kernels.annotations import annotations_of, enclosing_names
 from warp._src.kernels.modules import Module, get_module
 from warp._src.kernels.resolver import FunctionResolver, describe, known_annotations
@@ -22,6 +21,7 @@ from warp._src.kernels.source_text import source_of as _source_of
 from warp._src.session import config, kernel_options, settings
 
 _counter = itertools.count()
+_FEWEST_COMPILED_AHEAD = 3  # kernels of a module; with fewer, there is nothing behind the two that have to be compiled
 
 
 def make_full_qualified_name(func: typing.Callable | str) -> str:
@@ -212,11 +212,18 @@ class Kernel(_weft.KernelHandle):
     def _refresh(self) -> _weft.Kernel:
         """Chooses the compiled kernel for the settings of now; `wp.launch` asks for it when they have changed."""
         if self._current is None:
-            compile_ahead.wanted(self)
+            self._read_ahead()
         epoch = settings.epoch
         kernel = self._current = self.prepare()
         self._use(kernel, epoch, self._backward(), "enable_backward" not in self.options)
         return kernel
+
+    def _read_ahead(self) -> None:
+        """Has the kernels behind this one compiled by idle cores, where those of its module have to be."""
+        if config.compile_ahead and self.module.kernel_count >= _FEWEST_COMPILED_AHEAD and self.module._is_cold():
+            from warp._src.kernels import compile_ahead
+
+            compile_ahead.wanted(self)
 
     def prepare(self) -> _weft.Kernel:
         """The kernel for the settings of now, parsed; its forms are compiled when they are launched."""

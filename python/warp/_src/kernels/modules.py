@@ -11,6 +11,7 @@ import typing
 import weakref
 from collections.abc import Callable, Iterable
 
+from warp import _weft
 from warp._src.devices.device import get_device
 from warp._src.kernels.source_text import source_of
 from warp._src.session import config, settings
@@ -48,6 +49,8 @@ class Module:
         self._kept: dict[str, Kernel] = {}
         self._declared: list[weakref.ref[Kernel]] = []
         self._most = _FIRST_LOOK  # kernels before the list is looked through for dead ones
+        self._compiled: int | None = None  # by this process, when a kernel of the module was last launched for the first time
+        self._cold = False
 
     @property
     def live_kernels(self) -> list[Kernel]:
@@ -63,6 +66,13 @@ class Module:
     def kernel_count(self) -> int:
         """About how many kernels there are; it changes when one is declared."""
         return len(self._declared)
+
+    def _is_cold(self) -> bool:
+        """Whether something was compiled between the first launches of two of its kernels; asked at each of them."""
+        compiled = _weft.compiled_count()
+        self._cold = self._cold or (self._compiled is not None and compiled > self._compiled)
+        self._compiled = compiled
+        return self._cold
 
     def register_kernel(self, kernel: Kernel, keep: bool = False) -> None:
         """Makes a kernel part of the module; `keep` has it stay although it was made in a function."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import atexit
 import operator
 import sys
-import threading
 import types as _pytypes
+from _thread import allocate_lock
 
 from warp import _weft
-from warp._src.session import config, gpu_options, kernel_options, logger, memory_report
+from warp._src.session import config, gpu_options, kernel_options, logger
 from warp._src.session.errors import WarpCodegenError
 
 atexit.register(_weft.end_full_versions)  # before anything that LLVM's threads use is gone
@@ -22,7 +22,7 @@ _weft.set_late_launches(config.late_launches)
 
 epoch = 0
 _followed = 0  # how many forward modes are active
-_counting = threading.Lock()
+_counting = allocate_lock()
 
 
 def bump(followed: int = 0) -> None:
@@ -62,6 +62,8 @@ class _ConfigModule(_pytypes.ModuleType):
         elif name == "late_launches":
             _weft.set_late_launches(bool(value))
         elif name == "track_memory":
+            from warp._src.session import memory_report
+
             memory_report.track_memory(bool(value))
         elif name == "record_kernels":
             _weft.record_kernels(bool(value))
