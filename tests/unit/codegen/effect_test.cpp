@@ -434,6 +434,31 @@ TEST(Effect, LoopsOverPlacesApartTakeOneLaneWhereGathersAreSlow) {
   EXPECT_EQ(lanes("cascadelake"), 1);
 }
 
+/// Elements that stream through registers wait for memory alone: two registers' worth and four are code that nothing is gained by.
+TEST(Effect, StreamsOfElementsTakeSixteenLanes) {
+  auto lanes = [](const std::string& middle, const char* features) {
+    Program program(
+        "kernel @k(%x: array<vec<f32,3>,1>, %y: array<vec<f32,3>,1>, %at: array<i32,1>, %f: f32) "
+        "form(no_overlap, rank 1) {\n  %i = tid 0\n" +
+        middle + "  store %y[%i], %w\n  return\n}\n");
+    TargetSpec target;
+    target.triple = "x86_64-unknown-linux-gnu";
+    target.cpu_name = "sapphirerapids";
+    target.features = features;
+    return choose_lanes(program.kernel(), target);
+  };
+  const std::string stream = "  %v = load %x[%i]\n  %w = scale %v, %f\n";
+  const std::string waves =
+      "  %v = load %x[%i]\n  %s = sin %f\n  %g = sin %s\n  %h = extract %v[0]\n  %c = cos %h\n  %w = scale %v, %c\n";
+  const std::string apart = "  %a = load %at[%i]\n  %v = load %x[%a]\n  %w = scale %v, %f\n";
+  for (const char* features : {"+avx2,+avx512f,+fast-gather", "+avx2,+fast-gather"}) {
+    EXPECT_EQ(lanes(stream, features), 16) << features;
+    EXPECT_EQ(lanes(waves, features), 32) << features;
+  }
+  EXPECT_EQ(lanes(apart, "+avx2,+avx512f,+fast-gather"), 32);
+  EXPECT_EQ(lanes(stream, "+sse4.2"), 16);
+}
+
 TEST(Effect, LanesAreChosenByPlaces) {
   auto kernel = [](const std::string& body) {
     return Program(
