@@ -187,17 +187,9 @@ bool has_empty_array(const ArgumentList& args) {
   return false;
 }
 
-/// A grid on CPUs without last dimensions of one thread: lanes are neighbours in the last one. Of blocks it is the block.
-WEFT_HOT std::span<const std::int64_t> without_last_ones(std::span<const std::int64_t> dims, const PythonKernel& kernel,
-                                                         const LaunchPlace& place) {
-  if (dims.size() < 2 || dims.back() != 1 || place.device || kernel.options().gpu.block) return dims;
-  while (dims.size() > 1 && dims.back() == 1) dims = dims.first(dims.size() - 1);
-  return dims;
-}
-
 WEFT_HOT void launch_as(const std::shared_ptr<PythonKernel>& kernel, std::span<const std::int64_t> dims,
                         PyObject* inputs, PyObject* outputs, LaunchPlace place, LaunchOnTape* tape) {
-  dims = without_last_ones(dims, *kernel, place);
+  dims = driver::grid_on(place.device, *kernel, dims);
   const ArgumentList args(inputs, outputs);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);

@@ -39,14 +39,15 @@ struct RecordedLaunch {
   std::vector<std::uint64_t> scratch;         // where they are packed to be compared
   std::vector<std::size_t> followed;  // parameters whose values may change in place; Python's `_arguments` holds them
   std::int64_t extents[kMaxRank] = {};
-  std::size_t rank = 0;
+  std::size_t rank = 0, run_rank = 0;  // as given; of the grid that is run over
   LaunchPlace place;
   bool backward = true;  // enable_backward of the kernel
   bool empty = false;    // the grid has no threads
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
-  std::span<const std::int64_t> dims() const { return {extents, rank}; }
+  std::span<const std::int64_t> given() const { return {extents, rank}; }
+  std::span<const std::int64_t> dims() const { return {extents, run_rank}; }
 };
 
 RecordedLaunch& ready(RecordedLaunch& r) {
@@ -149,9 +150,11 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   r.rank = rank;
   r.empty = std::find(extents, extents + rank, 0) != extents + rank;
   r.on_gpu.reset();
-  if (r.place.device ? !r.plain->shares_memory().value_or(false) : r.place.gpu.block_dim == 0) return;
-  r.kernel = kernel_for(r.plain, r.place, r.dims());  // blocks may be rows of this grid, and were not of the last
-  r.signature = &r.kernel->signature(r.signature->types);
+  if (r.place.device ? r.plain->shares_memory().value_or(false) : r.place.gpu.block_dim != 0) {
+    r.kernel = kernel_for(r.plain, r.place, r.given());  // blocks may be rows of this grid, and were not of the last
+    r.signature = &r.kernel->signature(r.signature->types);
+  }
+  r.run_rank = driver::grid_on(r.place.device, *r.kernel, r.given()).size();
 }
 
 /// The signature of a kernel for which no argument is known yet.
@@ -343,7 +346,7 @@ void register_recorded_launch(nb::module_& m) {
           "dim",
           [](RecordedLaunch& r) {
             nb::list out;
-            for (std::int64_t n : ready(r).dims()) out.append(n);
+            for (std::int64_t n : ready(r).given()) out.append(n);
             return nb::tuple(out);
           },
           nb::lock_self(), "The grid's extents.");

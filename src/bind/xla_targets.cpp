@@ -215,8 +215,8 @@ bool compile_call(nb::bytes record, int place) {
     const driver::KernelVariant* ready = target->signature->ready(form, device);
     return ready ? *ready : target->kernel->build(*target->signature, form, device);
   };
-  const driver::KernelVariant& main = build(target->form());
-  if (target->record.replays) build(target->form(true));
+  const driver::KernelVariant& main = build(target->form(device));
+  if (target->record.replays) build(target->form(device, true));
   return !target->record.replays && main.binary && (!device || driver::GpuLaunch::is_steady(main)) && !main.plan;
 }
 

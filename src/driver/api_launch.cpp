@@ -108,7 +108,7 @@ void Kernel::launch_with(const Dims& dims, std::span<const Argument> args, const
 
 WEFT_HOT void Kernel::Impl::launch(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
                                    driver::LaunchPlace where) {
-  if (!where.device) return launch_as_it_is(self, dims, args, where);
+  if (!where.device) return launch_as_it_is(self, driver::grid_on(nullptr, *this, dims), args, where);
   try {
     if (!shares_memory().value_or(false)) [[likely]]
       return launch_as_it_is(self, dims, args, where);
@@ -119,7 +119,7 @@ WEFT_HOT void Kernel::Impl::launch(const std::shared_ptr<Impl>& self, const Dims
   for_block->launch_as_it_is(for_block, dims, args, where);
 }
 
-WEFT_HOT void Kernel::Impl::launch_as_it_is(const std::shared_ptr<Impl>& self, const Dims& dims,
+WEFT_HOT void Kernel::Impl::launch_as_it_is(const std::shared_ptr<Impl>& self, std::span<const std::int64_t> dims,
                                             std::span<const Argument> args, const driver::LaunchPlace& where) {
   const bool followed = driver::followers.load(std::memory_order_relaxed) != 0 || runtime::writes_are_watched() ||
                         (where.device ? where.device->capture() != nullptr : runtime::recording() != nullptr);
@@ -136,8 +136,8 @@ WEFT_HOT void Kernel::Impl::launch_as_it_is(const std::shared_ptr<Impl>& self, c
   launch_slowly(self, dims, args, where);
 }
 
-void Kernel::Impl::launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
-                                 const driver::LaunchPlace& where) {
+void Kernel::Impl::launch_slowly(const std::shared_ptr<Impl>& self, std::span<const std::int64_t> dims,
+                                 std::span<const Argument> args, const driver::LaunchPlace& where) {
   driver::KernelSignature& signature = signature_for(args);
   const auto& params = known_params();
   runtime::ParamBlock block(name(), signature.layout);

@@ -283,4 +283,14 @@ inline constexpr int kUsualBlock = 256;  // threads of a block that share memory
 std::shared_ptr<Kernel> kernel_for(const std::shared_ptr<Kernel>& kernel, LaunchPlace& place,
                                    std::span<const std::int64_t> dims);
 
+/// The grid that a launch runs over. On CPUs it has no last dimensions of one thread: lanes are neighbours in the last one. Of
+/// blocks that is the block.
+inline std::span<const std::int64_t> grid_on(const cuda::Device* device, const Kernel& kernel,
+                                             std::span<const std::int64_t> dims) {
+  if (dims.size() < 2 || dims.size() > kMaxRank || dims.back() != 1 || device || kernel.options().gpu.block)
+    return dims;
+  while (dims.size() > 1 && dims.back() == 1) dims = dims.first(dims.size() - 1);
+  return dims;
+}
+
 }  // namespace weft::driver

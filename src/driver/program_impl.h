@@ -41,8 +41,8 @@ struct Kernel::Impl final : driver::Kernel {
   void launch(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
               driver::LaunchPlace where);
   /// A launch that is watched, or one of a kind for the first time. `self` is a handle of this.
-  void launch_slowly(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
-                     const driver::LaunchPlace& where);
+  void launch_slowly(const std::shared_ptr<Impl>& self, std::span<const std::int64_t> dims,
+                     std::span<const Argument> args, const driver::LaunchPlace& where);
 
   const driver::KernelVariant& build(driver::KernelSignature& signature, driver::LaunchForm form, cuda::Device* device,
                                      driver::Effort effort = driver::Effort::full) override;
@@ -53,8 +53,8 @@ struct Kernel::Impl final : driver::Kernel {
 
  private:
   std::shared_ptr<driver::Kernel> under(driver::CompileOptions options) const override;
-  void launch_as_it_is(const std::shared_ptr<Impl>& self, const Dims& dims, std::span<const Argument> args,
-                       const driver::LaunchPlace& where);
+  void launch_as_it_is(const std::shared_ptr<Impl>& self, std::span<const std::int64_t> dims,
+                       std::span<const Argument> args, const driver::LaunchPlace& where);
 };
 
 namespace driver {

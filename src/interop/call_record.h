@@ -80,8 +80,10 @@ struct CallTarget {
   mutable std::once_flag block_made;
   mutable std::unique_ptr<CallTarget> for_block;
 
-  /// The form that a launch of it asks for; `taped`: of the run that writes down what the adjoint needs.
-  driver::LaunchForm form(bool taped = false) const;
+  /// The grid of its launches on a device; null is the host. An adjoint's is as it is told: so are the facts about it.
+  std::span<const std::int64_t> dims(const cuda::Device* device) const;
+  /// The form that a launch of it asks for there; `taped`: of the run that writes down what the adjoint needs.
+  driver::LaunchForm form(const cuda::Device* device, bool taped = false) const;
 };
 
 /// What it takes to run a record with a kernel for these types, values in their places.

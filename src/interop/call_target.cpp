@@ -8,9 +8,14 @@
 
 namespace weft::interop {
 
-driver::LaunchForm CallTarget::form(bool taped) const {
+std::span<const std::int64_t> CallTarget::dims(const cuda::Device* device) const {
+  if (record.direction == Direction::adjoint) return record.dims;
+  return driver::grid_on(device, *kernel, record.dims);
+}
+
+driver::LaunchForm CallTarget::form(const cuda::Device* device, bool taped) const {
   driver::LaunchForm form;
-  form.rank = std::uint8_t(record.dims.size());
+  form.rank = std::uint8_t(dims(device).size());
   if (record.direction != Direction::adjoint) return form;
   form.adjoint = !taped;
   form.taped = taped || !facts->log.empty() || !facts->ordered.empty() || !facts->numbers.empty();
@@ -30,7 +35,7 @@ std::unique_ptr<CallTarget> make_target(CallRecord record, std::shared_ptr<drive
     record.replays = !target->facts->log.empty();
   }
   target->record = std::move(record);
-  if (target->facts && target->form().taped)
+  if (target->facts && target->form(nullptr).taped)
     target->layout = driver::taped_layout(signature.layout, *target->facts, true);
   target->block.assign(target->layout.size / 8 + 1, 0);
   for (std::size_t i = 0; i < target->record.params.size(); ++i) {

@@ -61,7 +61,7 @@ std::unique_ptr<const QuickCall> QuickCall::of(const CallTarget& target) {
       target.block.size() * 8 > kMaxBlock)
     return nullptr;
   auto made = std::make_unique<QuickCall>();
-  made->form = target.form().index();
+  made->form = target.form(nullptr).index();
   for (std::size_t i = 0; i < record.params.size(); ++i) {
     const CallParam& p = record.params[i];
     if (p.role == Role::value) continue;
@@ -120,7 +120,7 @@ WEFT_HOT bool QuickCall::run(const CallTarget& target, const xla::CallFrame& fra
       if (from.data != to.data) std::memcpy(to.data, from.data, bytes);
     }
   }
-  target.kernel->run(*variant, block, {target.record.dims, target.kernel->cpu_options()});
+  target.kernel->run(*variant, block, {target.dims(nullptr), target.kernel->cpu_options()});
   return true;
 }
 

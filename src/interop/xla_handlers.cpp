@@ -96,7 +96,7 @@ class Call {
       if (record_.replays)
         replay(index);
       else
-        launch(target_.form(), block_);
+        launch(target_.form(place_.device), block_);
       for (std::size_t d = record_.batch_rank; d-- > 0;) {
         if (++index[d] < extents_[d]) break;
         index[d] = 0;
@@ -202,6 +202,7 @@ class Call {
     }
   }
 
+  std::span<const std::int64_t> dims() const { return target_.dims(place_.device); }
   bool has_no_threads() const { return std::find(record_.dims.begin(), record_.dims.end(), 0) != record_.dims.end(); }
 
   /// The values that kernels see: an adjoint those of before the launch.
@@ -269,12 +270,12 @@ class Call {
     if (ready && (place_.device || !ready->binary || ready->binary->sums().empty())) return *ready;
     const driver::KernelVariant* found = nullptr;
     driver::LaunchForm other = form;
-    if (ready && !target_.kernel->wants_other_sums(*ready, block, {record_.dims, target_.kernel->cpu_options()}, other))
+    if (ready && !target_.kernel->wants_other_sums(*ready, block, {dims(), target_.kernel->cpu_options()}, other))
       return *ready;
     if (ready)
       if (const driver::KernelVariant* known = signature.ready(other, place_.device)) return *known;
     CallTable::shared().host.locked(
-        [&] { found = &target_.kernel->form_for(signature, record_.dims, block, form, place_.device); });
+        [&] { found = &target_.kernel->form_for(signature, dims(), block, form, place_.device); });
     return *found;
   }
 
@@ -290,7 +291,7 @@ class Call {
 
   WEFT_HOT void launch(driver::LaunchForm form, const char* block) const {
     const driver::KernelVariant& ready = variant(form, block);
-    driver::LaunchRequest request{record_.dims, {}, place_.gpu};
+    driver::LaunchRequest request{dims(), {}, place_.gpu};
     if (!place_.device) {
       request.options = target_.kernel->cpu_options();
       request.options.descending = form.adjoint && request.options.serial;
@@ -304,7 +305,7 @@ class Call {
     l.kernel = target_.kernel;
     l.signature = target_.signature;
     l.facts = target_.facts;
-    l.form = target_.form(true);
+    l.form = target_.form(place_.device, true);
     l.block.assign(reinterpret_cast<const std::uint64_t*>(block_),
                    reinterpret_cast<const std::uint64_t*>(block_) + target_.block.size());
     l.rank = record_.dims.size();
@@ -334,7 +335,7 @@ class Call {
       if (p.role == Role::output && params_[i].ret) memory_.zero(desc(i).data, params_[i].ret.sample_bytes);
       own(i) = desc(i);
     }
-    launch(target_.form(), l.bytes());
+    launch(target_.form(place_.device), l.bytes());
     if (!place_.device) return;
     // The log is needed until the adjoint has run, which is only queued.
     for (const runtime::Array& one : l.log.arrays())

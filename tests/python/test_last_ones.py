@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import warp as wp
+from warp import _weft
 
 
 @wp.kernel
@@ -39,6 +40,40 @@ def test_gradients_and_recorded_launches(device):
     command = wp.launch(scaled, dim=(70, 1), inputs=[x, y], device=device, record_cmd=True)
     command.launch()
     assert np.allclose(y.numpy(), 3.0 * values**2)
+
+
+def forms() -> int:
+    counts = _weft.build_counts()
+    return counts["compiled"] + counts["disk"] + counts["process"]
+
+
+def test_recorded_launches_run_what_others_run(device):
+    @wp.kernel
+    def halved(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+        i, j = wp.tid()
+        y[i, j] = 0.5 * x[i, j]
+
+    x = wp.array(np.arange(12, dtype=np.float32).reshape(12, 1), dtype=float, device=device)
+    y = wp.zeros_like(x)
+    wp.launch(halved, dim=(12, 1), inputs=[x, y], device=device)
+    wp.synchronize_device(device)
+    seen, before = y.numpy().copy(), forms()
+    command = wp.launch(halved, dim=(12, 1), inputs=[x, y], device=device, record_cmd=True)
+    assert command.dim == (12, 1)  # as it was given
+    y.zero_()
+    command.launch()
+    assert np.array_equal(y.numpy(), seen) and forms() == before
+    y.zero_()
+    command.set_dim((5, 1))
+    assert command.dim == (5, 1)
+    command.launch()
+    assert np.array_equal(y.numpy()[:5], seen[:5]) and not y.numpy()[5:].any() and forms() == before
+    command.set_dim((0, 1))
+    command.launch()
+    command.set_dim((1, 1))
+    y.zero_()
+    command.launch()
+    assert np.array_equal(y.numpy()[:1], seen[:1]) and not y.numpy()[1:].any() and forms() == before
 
 
 def test_no_threads_at_all(device):

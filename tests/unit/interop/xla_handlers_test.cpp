@@ -206,6 +206,29 @@ TEST(XlaHandlers, RunsAKernelOnBuffers) {
   EXPECT_EQ(y, (Floats{2, 8, 18}));
 }
 
+/// Lanes are neighbours in the last dimension that has several threads. An adjoint keeps the grid that its facts were found for.
+TEST(XlaHandlers, GridsOnTheHostLoseLastDimensionsOfOneThread) {
+  CallRecord record = square_record(3);
+  record.dims = {3, 1, 1};
+  const Prepared made = prepare("square", record);
+  EXPECT_EQ(make_target(made.record, made.kernel, *made.signature)->form(nullptr).rank, 1);
+  Floats x = {1, 2, 3}, y(3, 99);
+  const std::string call = make_call("square", record);
+  for (int turn = 0; turn < 2; ++turn) {  // the second one is quick
+    EXPECT_EQ(Frame(call).arg(x, {3}).ret(y, {3}).run().text, "");
+    EXPECT_EQ(y, (Floats{2, 8, 18}));
+    y.assign(3, 99);
+  }
+  record.direction = Direction::adjoint;
+  record.params = {array(Role::input, 0, -1, -1, 0), value(2), array(Role::output, -1, -1, 1, 1)};
+  const Prepared back = prepare("square", record);
+  EXPECT_EQ(make_target(back.record, back.kernel, *back.signature)->form(nullptr).rank, 3);
+  Floats seed = {1, 1, 1}, gradient(3, 99), copy(3);
+  EXPECT_EQ(Frame(make_call("square", record)).arg(x, {3}).arg(seed, {3}).ret(gradient, {3}).ret(copy, {3}).run().text,
+            "");
+  EXPECT_EQ(gradient, (Floats{4, 8, 12}));
+}
+
 TEST(XlaHandlers, ComponentsAreTheLastDimension) {
   CallRecord record;
   record.dims = {2};
