@@ -277,10 +277,11 @@ WEFT_HOT void launch(const std::shared_ptr<PythonKernel>& kernel, PyObject* dim,
 void launch_adjoint(const std::shared_ptr<PythonKernel>& asked, PyObject* dim, PyObject* arguments, PyObject* gradients,
                     LaunchPlace place) {
   std::int64_t extents[kMaxRank];
-  const std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
+  std::span<const std::int64_t> dims{extents, read_dims(dim, extents)};
   const ArgumentList args(arguments, Py_None), given(gradients, Py_None);
   if (place.device) asked->find_shares_memory(signature_for(*asked, args), dims.size());
   const std::shared_ptr<PythonKernel> kernel = kernel_for(asked, place, dims);
+  dims = driver::grid_on(place.device, *kernel, dims);
   driver::KernelSignature& signature = signature_for(*kernel, args);
   Block block(signature.layout.size);
   std::vector<nb::object> keep;

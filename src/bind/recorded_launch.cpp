@@ -39,15 +39,15 @@ struct RecordedLaunch {
   std::vector<std::uint64_t> scratch;         // where they are packed to be compared
   std::vector<std::size_t> followed;  // parameters whose values may change in place; Python's `_arguments` holds them
   std::int64_t extents[kMaxRank] = {};
-  std::size_t rank = 0, run_rank = 0;  // as given; of the grid that is run over
+  std::size_t rank = 0;
   LaunchPlace place;
   bool backward = true;  // enable_backward of the kernel
   bool empty = false;    // the grid has no threads
 
   char* bytes() { return reinterpret_cast<char*>(block.data()); }
   const char* bytes() const { return reinterpret_cast<const char*>(block.data()); }
-  std::span<const std::int64_t> given() const { return {extents, rank}; }
-  std::span<const std::int64_t> dims() const { return {extents, run_rank}; }
+  std::span<const std::int64_t> dims() const { return {extents, rank}; }
+  std::span<const std::int64_t> grid() const { return driver::grid_on(place.device, *kernel, dims()); }
 };
 
 RecordedLaunch& ready(RecordedLaunch& r) {
@@ -150,11 +150,9 @@ void set_dim(RecordedLaunch& r, nb::handle dim) {
   r.rank = rank;
   r.empty = std::find(extents, extents + rank, 0) != extents + rank;
   r.on_gpu.reset();
-  if (r.place.device ? r.plain->shares_memory().value_or(false) : r.place.gpu.block_dim != 0) {
-    r.kernel = kernel_for(r.plain, r.place, r.given());  // blocks may be rows of this grid, and were not of the last
-    r.signature = &r.kernel->signature(r.signature->types);
-  }
-  r.run_rank = driver::grid_on(r.place.device, *r.kernel, r.given()).size();
+  if (r.place.device ? !r.plain->shares_memory().value_or(false) : r.place.gpu.block_dim == 0) return;
+  r.kernel = kernel_for(r.plain, r.place, r.dims());  // blocks may be rows of this grid, and were not of the last
+  r.signature = &r.kernel->signature(r.signature->types);
 }
 
 /// The signature of a kernel for which no argument is known yet.
@@ -220,7 +218,7 @@ LaunchArrays all_arrays(const RecordedLaunch& r) {
 
 /// `self` is asked what the tape that records shall keep for those who look; None: it does not record this launch.
 void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
-  const std::span<const std::int64_t> dims = ready(r).dims();
+  const std::span<const std::int64_t> dims = ready(r).grid();
   if (driver::forward_mode()) [[unlikely]] {
     self.attr("_launch_forward")();
     return;
@@ -240,7 +238,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     std::vector<nb::object> keep;
     for (const auto& one : r.keep) keep.insert(keep.end(), one.begin(), one.end());
     const RecordedLaunch now = r;  // other threads may change the launch while it runs
-    return launch_watched({now.kernel, *now.signature, now.bytes(), now.dims(), place}, all_arrays(now),
+    return launch_watched({now.kernel, *now.signature, now.bytes(), now.grid(), place}, all_arrays(now),
                           std::move(keep), std::move(on_tape));
   }
   const driver::KernelVariant& variant = variant_for(*r.kernel, *r.signature, dims, r.bytes(), false, place.device);
@@ -276,7 +274,7 @@ void run(nb::handle self, RecordedLaunch& r, const cuda::Stream* stream) {
     return run_variant(*r.kernel, variant, r.bytes(), dims, false, false, {hold, &own});
   }
   const RecordedLaunch now = r;
-  run_variant(*now.kernel, variant, now.bytes(), now.dims(), true);
+  run_variant(*now.kernel, variant, now.bytes(), now.grid(), true);
 }
 
 /// Whether the usual launch on a GPU was queued: one that nobody follows, made ready before, on the current stream.
@@ -346,7 +344,7 @@ void register_recorded_launch(nb::module_& m) {
           "dim",
           [](RecordedLaunch& r) {
             nb::list out;
-            for (std::int64_t n : ready(r).given()) out.append(n);
+            for (std::int64_t n : ready(r).dims()) out.append(n);
             return nb::tuple(out);
           },
           nb::lock_self(), "The grid's extents.");

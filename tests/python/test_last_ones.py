@@ -76,6 +76,20 @@ def test_recorded_launches_run_what_others_run(device):
     assert np.array_equal(y.numpy()[:1], seen[:1]) and not y.numpy()[1:].any() and forms() == before
 
 
+def test_adjoints_that_are_launched(device):
+    values = np.linspace(-2.0, 2.0, 9, dtype=np.float32).reshape(9, 1)
+    x = wp.array(values, dtype=float, device=device, requires_grad=True)
+    y = wp.zeros_like(x, requires_grad=True)
+    counts = []
+    for dims in ((9, 1), (9, 1, 1)):
+        x.grad.zero_()
+        y.grad.fill_(1.0)  # it is used up
+        wp.launch(scaled, dim=dims, inputs=[x, y], adj_inputs=[x.grad, y.grad], device=device, adjoint=True)
+        assert np.allclose(x.grad.numpy(), 6.0 * values)
+        counts.append(forms())
+    assert counts[0] == counts[1] or wp.get_device(device).is_cuda  # a GPU's form has all dimensions
+
+
 def test_no_threads_at_all(device):
     out = wp.zeros((2, 2, 2), dtype=wp.vec4i, device=device)
     wp.launch(places, dim=(0, 1, 1, 1), inputs=[out], device=device)

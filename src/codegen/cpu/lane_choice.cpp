@@ -92,6 +92,20 @@ struct Cost {
   double numbers = 0, wide = 0;  // numeric results, and those of 64 bits
 };
 
+/// Whether it reads or writes an element of memory that is not the thread's own, and what that is.
+bool is_access(const Op& op) {
+  return (op.code == OpCode::load || op.code == OpCode::store) && !is_private(op.operand(0));
+}
+const Type* accessed(const Op& access) {
+  return access.code == OpCode::load ? access.result()->type : access.operands.back()->type;
+}
+/// Whether an access goes to a place that is looked up: neighbouring lanes may go anywhere.
+bool is_looked_up(const Op& access, const analysis::Uniformity& shapes) {
+  for (std::size_t k = 1; k <= access.operand(0)->type->rank(); ++k)
+    if (shapes.shape(access.operand(k)) == analysis::kVarying) return true;
+  return false;
+}
+
 /// How neighbouring threads differ in a group that lies in one row.
 analysis::LaneEntry in_row(const ir::Function& kernel) {
   analysis::LaneEntry entry;
@@ -134,16 +148,11 @@ class CostSum {
       if (!shapes_.uniform(op.operand(k))) return false;
     return true;
   }
-  bool is_access(const Op& op) const {
-    return (op.code == OpCode::load || op.code == OpCode::store) && !is_private(op.operand(0));
-  }
   bool is_gather(const Op& op, bool masked) const {
     if (quick_gathers_) return false;
     // Under a mask elements of many numbers come so wherever they lie.
     if (masked && op.code == OpCode::load && weight_of(op) > std::uint64_t(kMaxInterleave)) return true;
-    for (std::size_t k = 1; k <= op.operand(0)->type->rank(); ++k)
-      if (shapes_.shape(op.operand(k)) == analysis::kVarying) return true;
-    return false;
+    return is_looked_up(op, shapes_);
   }
   double access_cost(const Op& op, double weight, bool masked) const {
     if (in_one_place(op, 1, op.operand(0)->type->rank()) && op.code == OpCode::load) return weight / lanes_;
@@ -217,19 +226,17 @@ std::uint64_t parting_branches(const ir::Function& kernel) {
 /// number in between, and nothing that others wait for: no loop, no elementary function, no place that is looked up.
 bool streams_elements(const ir::Function& kernel) {
   constexpr std::uint64_t kMostForEach = 24;
+  if (!is_straight(kernel)) return false;
   const analysis::LaneEntry entry = in_row(kernel);
   const analysis::Uniformity shapes(kernel, entry);
   bool streams = true;
   std::uint64_t numbers = 0, of_elements = 0, weight = 0;
   each_op(*kernel.body, [&](const Op& op) {
     weight += weight_of(op);
-    if (op.code == OpCode::for_ || op.code == OpCode::while_ || op.code == OpCode::call || op.code == OpCode::atomic ||
-        ir::class_of(op.code) == ir::OpClass::math)
-      streams = false;
-    if ((op.code != OpCode::load && op.code != OpCode::store) || is_private(op.operand(0))) return;
-    for (std::size_t k = 1; k <= op.operand(0)->type->rank(); ++k)
-      streams = streams && shapes.shape(op.operand(k)) != analysis::kVarying;
-    const Type* element = op.code == OpCode::load ? op.result()->type : op.operands.back()->type;
+    streams = streams && op.code != OpCode::atomic && ir::class_of(op.code) != ir::OpClass::math;
+    if (!is_access(op)) return;
+    streams = streams && !is_looked_up(op, shapes);
+    const Type* element = accessed(op);
     const std::uint64_t count = element->is_numeric() ? element->component_count() : 1;
     numbers += count;
     if (count > 1) of_elements += count;
@@ -355,7 +362,8 @@ constexpr std::uint64_t kMaxTwoBodyWeight = 4000;
 int wide_lanes(const ir::Function& kernel, int natural) {
   constexpr std::uint64_t kMaxFourfoldWeight = 200, kMaxTwofoldWeight = 700, kMaxParts = 32;
   constexpr std::uint64_t kMaxWideBranches = 3;
-  const int most = natural >= 8 && !streams_elements(kernel) ? 32 : 16;
+  constexpr int kMostStreaming = 16;
+  const int most = natural >= 8 ? 32 : 16;
   if (!has_whole_body(kernel)) return natural;
   std::uint64_t weight = kernel_weight(kernel), parts = 1;
   bool straight = true;
@@ -375,7 +383,7 @@ int wide_lanes(const ir::Function& kernel, int natural) {
            (straight && parts * unsigned(n) >= kMaxParts * unsigned(natural));
   };
   while (lanes > natural && too_many(lanes)) lanes /= 2;
-  return lanes;
+  return lanes > kMostStreaming && streams_elements(kernel) ? kMostStreaming : lanes;
 }
 
 bool has_many_branches(const ir::Function& kernel) {
@@ -386,8 +394,8 @@ bool has_many_branches(const ir::Function& kernel) {
 bool accesses_narrow(const ir::Function& kernel) {
   bool narrow = false;
   each_op(*kernel.body, [&](const Op& op) {
-    if ((op.code != OpCode::load && op.code != OpCode::store) || is_private(op.operand(0))) return;
-    const Type* type = op.code == OpCode::load ? op.result()->type : op.operands.back()->type;
+    if (!is_access(op)) return;
+    const Type* type = accessed(op);
     narrow = narrow || !type->is_numeric() || scalar_bits(type->scalar_kind()) < 32;
   });
   return narrow;

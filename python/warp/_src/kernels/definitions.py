@@ -212,15 +212,15 @@ class Kernel(_weft.KernelHandle):
     def _refresh(self) -> _weft.Kernel:
         """Chooses the compiled kernel for the settings of now; `wp.launch` asks for it when they have changed."""
         if self._current is None:
-            self._read_ahead()
+            self._begin_neighbours()
         epoch = settings.epoch
         kernel = self._current = self.prepare()
         self._use(kernel, epoch, self._backward(), "enable_backward" not in self.options)
         return kernel
 
-    def _read_ahead(self) -> None:
+    def _begin_neighbours(self) -> None:
         """Has the kernels behind this one compiled by idle cores, where those of its module have to be."""
-        if config.compile_ahead and self.module.kernel_count >= _FEWEST_COMPILED_AHEAD and self.module._is_cold():
+        if config.compile_ahead and self.module.kernel_count >= _FEWEST_COMPILED_AHEAD and self.module._note_first_launch():
             from warp._src.kernels import compile_ahead
 
             compile_ahead.wanted(self)

@@ -67,8 +67,9 @@ class Module:
         """About how many kernels there are; it changes when one is declared."""
         return len(self._declared)
 
-    def _is_cold(self) -> bool:
-        """Whether something was compiled between the first launches of two of its kernels; asked at each of them."""
+    def _note_first_launch(self) -> bool:
+        """Notes that a kernel is launched for the first time. Whether something was compiled since the one before, or earlier
+        between two of them."""
         compiled = _weft.compiled_count()
         self._cold = self._cold or (self._compiled is not None and compiled > self._compiled)
         self._compiled = compiled
