@@ -203,14 +203,18 @@ const std::vector<Stage>& stages() {
       // Behind differentiation, which wants the guard.
       on_each("plain-roots", [](ir::Function& f) { passes::plain_roots(f); }),
       on_gpu("split-signs", [](ir::Function& f) { passes::split_signs(f); }),
-      on_gpu("unroll-while",
-             [](ir::Function& f) {
-               if (!passes::unroll_while(f)) return;
-               passes::join_branches(f);
-               passes::fold(f);
-               passes::dce(f, nullptr);
-               passes::sink_stores(f);
-             }),
+      {"unroll-while",
+       [](ir::Module& module, const CompileOptions& options) {
+         passes::WhileLimits limits;
+         limits.private_arrays = options.gpu.target;
+         for (auto& function : module.functions) {
+           if (!passes::unroll_while(*function, limits)) continue;
+           passes::join_branches(*function);
+           passes::fold(*function);
+           passes::dce(*function, nullptr);
+           passes::sink_stores(*function);
+         }
+       }},
       // Behind contraction, which would fuse the sum. Fast arithmetic has no zeros to tell apart, and leaves it out again.
       {"deterministic",
        [](ir::Module& module, const CompileOptions& options) {

@@ -154,13 +154,17 @@ class Unroller {
   }
 
  private:
-  /// Innermost, and with an index into a private array that is not a constant yet.
-  static bool is_candidate(const Op& loop) {
+  /// Innermost, and with an index into a private array, a vector or a matrix that is not a constant yet.
+  bool is_candidate(const Op& loop) const {
     bool plain = true, indexes = false;
     for (const Region* region : loop.regions)
       ir::walk(*region, [&](const Op& op) {
         plain &=
             op.code != OpCode::for_ && op.code != OpCode::while_ && op.code != OpCode::call && op.code != OpCode::local;
+        // What follows the value, and the part that is put in, are indices.
+        indexes |= op.code == OpCode::extract && op.operands.size() > 1;
+        indexes |= op.code == OpCode::insert && op.operands.size() > 2;
+        if (!limits_.private_arrays) return;
         if ((op.code != OpCode::load && op.code != OpCode::store) || op.num_indices == 0) return;
         const Value* array = op.operand(0);
         if (array->kind != ir::ValueKind::result || array->op->code != OpCode::local) return;
@@ -220,6 +224,11 @@ class Unroller {
 
 }  // namespace
 
-bool unroll_while(ir::Function& function, const WhileLimits& limits) { return Unroller(function, limits).run(); }
+bool unroll_while(ir::Function& function, const WhileLimits& limits) {
+  bool changed = false;
+  // Loops around those that went are innermost now.
+  while (Unroller(function, limits).run()) changed = true;
+  return changed;
+}
 
 }  // namespace weft::passes

@@ -279,6 +279,33 @@ TEST(UnrollWhile, OneLoopAfterTheOther) {
   EXPECT_EQ(count(unrolled(twice), "while"), 0);
 }
 
+/// A loop of loops over the numbers of a vector, left as soon as one of them is too large; `part` takes or puts one.
+std::string over_numbers(const std::string& part, int outer, int inner) {
+  return "%u = load %y[0i32]\n%w = load %y[1i32]\n%vv = construct vec<f32,6> %u, %a, %w, %u, 2.0f32, %w\n"
+         "%rounds, %go, %sum, %v = while (%j1 = 0i32, %go1 = true, %s1 = 0.0f32, %v1 = %vv) {\n  %jp = lt %j1, " +
+         std::to_string(outer) +
+         "i32\n  %jq = bit_and %go1, %jp\n  test %jq\n} do {\n  %from = mul %j1, 3i32\n"
+         "  %k, %ko, %ks, %kv = while (%k1 = 0i32, %o1 = true, %s2 = %s1, %v2 = %v1) {\n    %kp = lt %k1, " +
+         std::to_string(inner) +
+         "i32\n    %kq = bit_and %o1, %kp\n    test %kq\n  } do {\n    %place = add %from, %k1\n"
+         "    %at = bit_and %place, 3i32\n" +
+         part +
+         "    %fits = lt %e, 1.5f32\n    %s3 = add %s2, %e\n    %k2 = add %k1, 1i32\n"
+         "    yield %k2, %fits, %s3, %v3\n  }\n  %j2 = add %j1, 1i32\n  yield %j2, %ko, %ks, %kv\n}\n"
+         "store %x[0i32], %sum\nstore %n[0i32], %rounds\n%last = extract %v[5]\nstore %x[1i32], %last";
+}
+
+TEST(UnrollWhile, NumbersOfVectors) {
+  const std::string taken = "    %e = extract %v2[%at]\n    %v3 = add %v2, %vv\n";
+  const std::string put = "    %e = mul %a, %s2\n    %v3 = insert %v2, %e, [%at]\n";
+  for (const std::string& part : {taken, put}) {
+    const std::string code = unrolled(over_numbers(part, 2, 3));
+    for (const char* gone : {"while", "[%at"}) EXPECT_EQ(count(code, gone), 0) << code;
+    EXPECT_EQ(count(unrolled(over_numbers(part, 2, 17)), "while"), 2) << "too many rounds";
+    EXPECT_EQ(count(unrolled(over_numbers(part, 16, 3)), "while"), 1) << "the inner one alone is small enough";
+  }
+}
+
 TEST(JoinBranches, OfOneCondition) {
   auto join = [](ir::Module& module) {
     for (auto& function : module.functions) passes::join_branches(*function);
