@@ -63,6 +63,7 @@ max_unroll: _b.int
 mode: _b.str
 native_compiler: _b.str | None
 optimization_level: _b.int | None
+overlapped_launches: _b.bool
 print_launches: _b.bool
 ptx_target_arch: _b.int | None
 quiet: _b.bool

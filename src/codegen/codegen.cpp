@@ -22,6 +22,7 @@
 #include "codegen/llvm_passes/machine_passes.h"
 #include "codegen/llvm_passes/optimize.h"
 #include "codegen/llvm_passes/reductions.h"
+#include "codegen/nvptx/early_start.h"
 #include "ir/tile_memory.h"
 #include "ir/walk.h"
 
@@ -166,6 +167,10 @@ Emitted Emission::finish() {
   std::optional<BackgroundCompile> background;
   if (state_->options.background) background.emplace();
   codegen::finish(state_->unit, state_->output, state_->result, state_->along, state_->of_block);
+  if (state_->output == Output::ptx && state_->target.sm >= kFirstEarlyStart) {
+    begin_by_waiting(state_->result.bytes);
+    state_->result.waits_first = true;
+  }
   return std::move(state_->result);
 }
 

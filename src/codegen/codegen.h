@@ -82,6 +82,7 @@ struct Emitted {
   std::string entry;  // the symbol of the chunk function (or of the GPU kernel)
   int block = 0;      // kernels whose threads share memory: of how many a block is made
   std::uint32_t block_bytes = 0;  // that they share
+  bool waits_first = false;       // GPU: begins by waiting for what was launched before it (nvptx/early_start.h)
   double seconds_emit = 0, seconds_opt = 0, seconds_codegen = 0;
 };
 

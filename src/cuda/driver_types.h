@@ -85,6 +85,7 @@ inline constexpr int kFunctionRegisters = 4;
 inline constexpr int kFunctionSharedBytes = 8;  // that launches ask for, beyond the usual
 inline constexpr int kFunctionAnyCluster = 14;  // also those that not every device of the architecture has
 inline constexpr int kLaunchClusterDimension = 4;
+inline constexpr int kLaunchMayStartEarly = 6;
 
 // CU_MEMPOOL_ATTR_…
 inline constexpr int kPoolReleaseThreshold = 4;
@@ -130,7 +131,7 @@ struct GraphNodeParams {
 };
 static_assert(sizeof(GraphNodeParams) == 256, "the driver knows the size");
 
-/// CUlaunchAttribute and CUlaunchConfig, as far as questions about clusters of blocks need them.
+/// CUlaunchAttribute and CUlaunchConfig, as far as questions about clusters of blocks and early starts need them.
 struct LaunchAttribute {
   int id = kLaunchClusterDimension;
   int reserved0 = 0;

@@ -48,6 +48,7 @@ class Capture {
   /// Ends it and gives the graph; null for an external capture.
   std::shared_ptr<Graph> end();
   StreamHandle stream() const { return stream_->handle(); }
+  bool is_external() const { return external_; }
   Device& device() const { return stream_->device(); }
   void keep(std::shared_ptr<const void> thing);
   /// Makes another graph a part of this one. Throws if it holds conditions, which the driver does not allow.

@@ -1,5 +1,6 @@
 // Compiling PTX, loading and launching.
 #include "cuda/module.h"
+#include "cuda/graph.h"
 #include "cuda/own_code.h"
 #include "runtime/errors.h"
 #include "runtime/late_work.h"
@@ -83,8 +84,8 @@ std::string compile_ptx(Device& device, const std::string& ptx, const std::strin
   return std::string(static_cast<const char*>(cubin), size);
 }
 
-KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry, unsigned shared_bytes)
-    : device_(device), entry_(entry), shared_bytes_(shared_bytes) {
+KernelCode::KernelCode(Device& device, std::span<const char> image, const std::string& entry, const CodeTraits& traits)
+    : device_(device), entry_(entry), traits_(traits) {
   const runtime::LateWork::Apart apart;  // as above
   ContextScope scope(device);
   const DriverTable& api = device.api();
@@ -100,11 +101,11 @@ KernelCode::KernelCode(Device& device, std::span<const char> image, const std::s
   WEFT_CUDA(api, function_attribute, &local_bytes_, kFunctionLocalBytes, function_);
   WEFT_CUDA(api, function_attribute, &own_shared_bytes_, kFunctionOwnSharedBytes, function_);
   usual_block_ = usual_block_size(registers_, max_threads_, local_bytes_);
-  if (!shared_bytes_) return;
+  if (!traits_.shared_bytes) return;
   const bool can = api.function_set_attribute &&
-                   api.function_set_attribute(function_, kFunctionSharedBytes, int(shared_bytes_)) == kSuccess;
+                   api.function_set_attribute(function_, kFunctionSharedBytes, int(traits_.shared_bytes)) == kSuccess;
   if (!can)
-    throw runtime::ArgumentError("'" + entry + "' takes " + std::to_string(shared_bytes_) +
+    throw runtime::ArgumentError("'" + entry + "' takes " + std::to_string(traits_.shared_bytes) +
                                  " bytes of shared memory for a block, more than " + device.name() +
                                  " has: use smaller tiles or fewer of them at a time");
 }
@@ -121,6 +122,14 @@ int usual_block_size(int registers, int max_threads, int local_bytes) {
   return std::min(max_threads, running(128) > running(256) ? 128 : 256);
 }
 
+/// In graphs of our own, where nobody reads a graph by functions that know no such edges. One launch after the other, the driver
+/// takes longer for it than it saves.
+bool KernelCode::may_start_early() const {
+  if (!traits_.waits_first) return false;
+  const Capture* capture = device_.capture();
+  return capture && !capture->is_external() && device_.system().early_starts();
+}
+
 KernelCode::~KernelCode() {
   if (!device_.system().forked()) device_.keep_until_idle(std::move(module_));
 }
@@ -128,8 +137,21 @@ KernelCode::~KernelCode() {
 void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments,
                         std::size_t size) const {
   void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
+  const DriverTable& api = device_.api();
   auto queue = [&] {
-    return device_.api().launch(function_, blocks, 1, 1, block_dim, 1, 1, shared_bytes_, stream, nullptr, extra);
+    if (!may_start_early())
+      return api.launch(function_, blocks, 1, 1, block_dim, 1, 1, traits_.shared_bytes, stream, nullptr, extra);
+    LaunchAttribute early;
+    early.id = kLaunchMayStartEarly;
+    early.value[0] = 1;
+    LaunchConfig config;
+    config.grid[0] = blocks;
+    config.block[0] = block_dim;
+    config.shared_bytes = traits_.shared_bytes;
+    config.stream = stream;
+    config.attributes = &early;
+    config.count = 1;
+    return api.launch_with(&config, function_, nullptr, extra);
   };
   Result code = queue();
   // The driver takes private memory for all threads that fit on the device, and knows nothing of what the pool holds back.

@@ -15,12 +15,17 @@ namespace weft::cuda {
 std::string compile_ptx(Device& device, const std::string& ptx, const std::string& name,
                         const PtxOptions& options = {});
 
+/// What launches of a kernel must know of its code.
+struct CodeTraits {
+  unsigned shared_bytes = 0;  // memory of a block that launches ask for, beyond what the code has by itself
+  bool waits_first = false;   // begins by waiting for what was launched before it
+};
+
 /// A kernel loaded into a device's context; unloaded some time after the object, when it runs no more.
 class KernelCode {
  public:
   /// `image` is machine code or PTX. Throws DriverError.
-  /// `shared_bytes`: memory of a block that launches ask for, beyond what the code has by itself.
-  KernelCode(Device& device, std::span<const char> image, const std::string& entry, unsigned shared_bytes = 0);
+  KernelCode(Device& device, std::span<const char> image, const std::string& entry, const CodeTraits& traits = {});
   ~KernelCode();
   KernelCode(const KernelCode&) = delete;
   KernelCode& operator=(const KernelCode&) = delete;
@@ -34,9 +39,9 @@ class KernelCode {
   const std::string& entry() const { return entry_; }
   int registers() const { return registers_; }
   int local_bytes() const { return local_bytes_; }
-  unsigned shared_bytes() const { return shared_bytes_; }
+  unsigned shared_bytes() const { return traits_.shared_bytes; }
   /// Shared memory of a block in all.
-  int block_bytes() const { return own_shared_bytes_ + int(shared_bytes_); }
+  int block_bytes() const { return own_shared_bytes_ + int(traits_.shared_bytes); }
 
   /// The block size that fills the device best, and how many such blocks that takes. Throws DriverError.
   std::pair<int, int> best_block() const;
@@ -47,11 +52,13 @@ class KernelCode {
   void launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments, std::size_t size) const;
 
  private:
+  bool may_start_early() const;
+
   Device& device_;
   std::string entry_;
   std::shared_ptr<const void> module_;
   FunctionHandle function_ = nullptr;
-  unsigned shared_bytes_ = 0;
+  CodeTraits traits_;
   int max_threads_ = 0, usual_block_ = 0, registers_ = 0, local_bytes_ = 0, own_shared_bytes_ = 0;
 };
 

@@ -33,11 +33,14 @@ std::int64_t now_ns() {
 constexpr std::int64_t kSpinNs = 2'000'000;  // most waits end sooner; sleeping would add its own latency
 constexpr std::int64_t kAskNs = 50'000'000;  // between two questions whether to go on waiting
 
+constexpr int kOldestWithEarlyStarts = 12030;  // in graphs
+
 }  // namespace
 
 System::System(OpenedDriver driver, const PtxCompilerTable& compiler)
     : driver_(std::move(driver)), compiler_(compiler), forks_(forks()) {
   if (!available()) return;
+  can_start_early_ = version() >= kOldestWithEarlyStarts && api().launch_with;
   int count = 0;
   try {
     WEFT_CUDA(driver_.table, device_count, &count);

@@ -72,6 +72,9 @@ class System {
   Device& adopt_context(ContextHandle context);
   PinnedMemory& pinned();
   Timing& timing() { return timing_; }
+  /// Whether kernels of graphs may be started while those before them end, where the driver can (CUDA 12.3) and the code waits.
+  bool early_starts() const { return can_start_early_ && early_starts_wanted_.load(std::memory_order_relaxed); }
+  static void want_early_starts(bool wanted) { early_starts_wanted_ = wanted; }
 
   /// Whether this is the child of a fork: CUDA does not work there.
   bool forked() const;
@@ -108,6 +111,8 @@ class System {
   std::unique_ptr<Device> devices_[kMaxDevices];  // filled one after the other
   PinnedMemory pinned_{*this};
   Timing timing_;
+  bool can_start_early_ = false;
+  static inline std::atomic<bool> early_starts_wanted_{true};
   std::atomic<bool (*)() noexcept> interrupt_{nullptr};
 };
 

@@ -61,6 +61,7 @@ void describe_code(const ir::Module& module, const codegen::Emitted& emitted, Ke
   meta.steps = emitted.steps;
   meta.block = emitted.block;
   meta.block_bytes = emitted.block_bytes;
+  meta.waits_first = emitted.waits_first;
   meta.tid_dims = tid_dims_read(module);
   meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
   meta.opaque = codegen::calls_native(kernel);
@@ -506,7 +507,8 @@ class BinaryStore::Search {
     auto binary = std::make_shared<KernelBinary>();
     if (request_.device)
       binary->gpu_ = std::make_unique<cuda::KernelCode>(
-          *request_.device, object, meta.entry, meta.block_bytes > codegen::kPlainBlockBytes ? meta.block_bytes : 0);
+          *request_.device, object, meta.entry,
+          cuda::CodeTraits{meta.block_bytes > codegen::kPlainBlockBytes ? meta.block_bytes : 0, meta.waits_first != 0});
     else
       binary->loaded_ = codegen::load_objects(cut_objects(object, meta.objects), meta.entry);
     binary->name_ = std::move(meta.name);

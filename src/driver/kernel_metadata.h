@@ -22,7 +22,7 @@ struct KernelMetadata {
   std::int32_t steps = 1;
   std::int32_t block = 0;
   std::uint32_t block_bytes = 0;
-  std::uint8_t opaque = 0, loops = 1, sum_order = 0, addresses = 0, by_buckets = 0;
+  std::uint8_t opaque = 0, loops = 1, sum_order = 0, addresses = 0, by_buckets = 0, waits_first = 0;
   std::vector<std::uint64_t> objects;  // sizes of the kernel's object and of those it needs, one behind the other
   std::vector<runtime::CheckSite> sites;
   std::vector<runtime::SumSlot> sums;
@@ -51,6 +51,7 @@ struct KernelMetadata {
     number(sum_order);
     number(addresses);
     number(by_buckets);
+    number(waits_first);
     text(full_ir);
     number(full_key);
     number(std::uint32_t(objects.size()));
@@ -104,6 +105,7 @@ struct KernelMetadata {
     number(sum_order);
     number(addresses);
     number(by_buckets);
+    number(waits_first);
     text(full_ir);
     number(full_key);
     number(count);

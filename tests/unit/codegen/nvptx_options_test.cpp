@@ -127,6 +127,29 @@ TEST(NvptxLines, AreWrittenIfAskedFor) {
   assemble(code, 80);
 }
 
+TEST(NvptxEarlyStarts, KernelsWaitBeforeAnythingElse) {
+  Program program(kernel_of("add", "f32", true));
+  SourceFile file("program.py", "");
+  for (ir::Op& op : *program.module->functions.back()->body) op.loc = {&file, 7, 3};
+  for (const bool lines : {false, true}) {
+    EmitOptions options = checked();
+    options.line_info = lines;
+    auto of = [&](int sm) { return emit(*program.module, program.kernel(), nvptx_target(sm), options, Output::ptx); };
+    const Emitted before = of(80), now = of(90);
+    EXPECT_FALSE(before.waits_first);
+    EXPECT_EQ(before.bytes.find("griddepcontrol"), std::string::npos);
+    EXPECT_TRUE(now.waits_first);
+    const std::string& code = now.bytes;
+    const std::size_t wait = code.find("griddepcontrol.wait;"), allow = code.find("griddepcontrol.launch_dependents;");
+    const std::size_t read = code.find("ld.param");
+    ASSERT_NE(read, std::string::npos) << code;
+    EXPECT_LT(code.find(".entry"), wait) << code;
+    EXPECT_LT(wait, allow) << code;
+    EXPECT_LT(allow, read) << "nothing is read before";
+    assemble(code, 90);
+  }
+}
+
 std::string chosen_atomic(const std::string& type, const std::string& value, const std::string& first,
                           const std::string& op) {
   return "kernel @k(%x: array<" + type + ",1>, %y: array<" + type + R"(,1>, %n: i32) form(rank 1) {

@@ -377,6 +377,14 @@ DriverTable make_table() {
     return kSuccess;
   };
   add_graphs(t);
+  static decltype(t.launch) queue = nullptr;
+  queue = t.launch;
+  t.launch_with = [](const LaunchConfig* config, FunctionHandle f, void** params, void** extra) -> Result {
+    if (config->count != 1 || config->attributes[0].id != kLaunchMayStartEarly) return kErrorInvalidValue;
+    ++state().early_launches;
+    return queue(f, config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1],
+                 config->block[2], config->shared_bytes, config->stream, params, extra);
+  };
   return t;
 }
 

@@ -39,6 +39,7 @@ struct State {
     StreamHandle stream = nullptr;
   };
   std::vector<Launch> launches;
+  int early_launches = 0;  // of them, those that might have started before what was launched before them ended
   bool capturing = false;
   GraphHandle capture_graph = nullptr;                                       // that is captured into
   std::vector<GraphNodeHandle> leaves;                                       // behind which the next node comes

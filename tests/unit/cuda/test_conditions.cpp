@@ -5,6 +5,8 @@
 
 #include "cuda/device.h"
 #include "cuda/graph.h"
+#include "cuda/module.h"
+#include "cuda/system.h"
 #include "fake_driver.h"
 #include "runtime/array.h"
 
@@ -179,6 +181,42 @@ TEST_F(Conditions, ACaptureCanNotEndInsideABranch) {
   }
   EXPECT_EQ(device.capture(), nullptr);
   EXPECT_FALSE(fake::state().capturing);
+}
+
+TEST_F(Conditions, KernelsOfGraphsThatWaitMayStartEarly) {
+  const ContextScope scope(device);
+  const KernelCode waits(device, std::span("image", 5), "k", CodeTraits{0, true}), plain(device, std::span("image", 5), "k");
+  char arguments[8] = {};
+  auto early = [&](const KernelCode& code) {
+    const int before = fake::state().early_launches;
+    code.launch(device.stream()->handle(), 3, 32, arguments, sizeof arguments);
+    EXPECT_EQ(fake::state().launches.back().grid, 3u);
+    return fake::state().early_launches - before;
+  };
+  EXPECT_EQ(early(waits), 0) << "one launch after the other";
+  {
+    Capture capture(device.stream(), false);
+    EXPECT_EQ(early(waits), 1);
+    EXPECT_EQ(early(plain), 0) << "its code does not wait";
+    System::want_early_starts(false);
+    EXPECT_EQ(early(waits), 0);
+    System::want_early_starts(true);
+    EXPECT_NE(capture.end(), nullptr);
+  }
+  fake::state().foreign_capture = true;
+  {
+    Capture capture(device.stream(), true);
+    EXPECT_EQ(early(waits), 0) << "whose graph it is, may ask for its edges";
+    capture.end();
+  }
+  fake::state().foreign_capture = false;
+}
+
+TEST(EarlyStarts, NeedADriverThatKnowsThemInGraphs) {
+  OpenedDriver older = fake::open();
+  older.version = 12020;
+  const System system(std::move(older));
+  EXPECT_FALSE(system.early_starts());
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ cache_kernels: bool = True  # compiled kernels are kept on disk
 kernel_cache_dir: str | None = None  # where; None: WARP_CACHE_PATH, else the user's cache folder
 compile_ahead: bool = True  # idle cores compile the next kernels of a module whose kernels are being compiled
 first_versions: bool = True  # large kernels run by a version that compiles quickly until idle cores made the full one
+overlapped_launches: bool = True  # kernels of graphs may be started while those before them end (H100 and later)
 late_launches: bool = True  # launches on GPUs may wait in a queue while all cores make their code, from four cores on
 load_module_max_workers: int = 0  # threads that compile when modules are loaded: 0 is one per core
 

@@ -59,6 +59,8 @@ class _ConfigModule(_pytypes.ModuleType):
             _weft.set_native_compiler(str(value or ""))
         elif name == "first_versions":
             _weft.set_first_versions(bool(value))
+        elif name == "overlapped_launches":
+            _weft.set_overlapped_launches(bool(value))
         elif name == "late_launches":
             _weft.set_late_launches(bool(value))
         elif name == "track_memory":
