@@ -64,6 +64,7 @@ mode: _b.str
 native_compiler: _b.str | None
 optimization_level: _b.int | None
 overlapped_launches: _b.bool
+parallel_graphs: _b.bool
 print_launches: _b.bool
 ptx_target_arch: _b.int | None
 quiet: _b.bool

@@ -38,7 +38,7 @@ bool FunctionEffects::pure() const {
          std::find(reads.begin(), reads.end(), true) == reads.end();
 }
 
-Effects::Effects() = default;
+Effects::Effects(Barriers barriers) : barriers_(barriers) {}
 Effects::~Effects() = default;
 
 const FunctionEffects& Effects::of(const ir::Function& function) {
@@ -102,7 +102,9 @@ FunctionEffects Effects::summarize(const ir::Function& function) {
       case OpCode::tally:
       case OpCode::warp_sync:
       case OpCode::barrier:  // from here on all that other threads wrote may be seen, wherever it lies
-        sum.outside = sum.reads_unknown = sum.writes_unknown = true;
+        sum.outside = true;
+        if (barriers_ == Barriers::show_nothing) return;
+        sum.reads_unknown = sum.writes_unknown = true;
         sum.reads.assign(sum.reads.size(), true);
         sum.writes.assign(sum.writes.size(), true);
         break;

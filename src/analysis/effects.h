@@ -2,6 +2,7 @@
 // and remembered: a tree of functions that call the next one twice costs one walk each. Summaries stay valid (if
 // pessimistic) while passes only remove effects; make a new table after a pass that adds some.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -28,13 +29,16 @@ struct FunctionEffects {
 
 class Effects {
  public:
-  Effects();
+  /// What follows a barrier sees what other threads wrote, wherever it lies; or that is not asked.
+  enum class Barriers : std::uint8_t { show_all, show_nothing };
+  explicit Effects(Barriers barriers = Barriers::show_all);
   ~Effects();
   /// The summary of `function`; makes those of its callees first, without recursion.
   const FunctionEffects& of(const ir::Function& function);
 
  private:
   FunctionEffects summarize(const ir::Function& function);
+  Barriers barriers_;
   std::unordered_map<const ir::Function*, std::unique_ptr<FunctionEffects>> known_;
 };
 

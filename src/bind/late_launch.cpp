@@ -270,6 +270,9 @@ void register_late_launches(nb::module_& m) {
       "set_overlapped_launches", [](bool enabled) { cuda::System::want_early_starts(enabled); }, nb::arg("enabled"),
       "Whether kernels of graphs on GPUs may be started while those before them end.");
   m.def(
+      "set_parallel_graphs", [](bool enabled) { cuda::System::want_parallel_graphs(enabled); }, nb::arg("enabled"),
+      "Whether pieces of graphs on GPUs run at the same time where none needs what another one makes.");
+  m.def(
       "late_code", &late_rows,
       "For each kernel that launches waited for: when its code was asked for, begun, done and used, and what its stages took, "
       "in seconds.");

@@ -111,6 +111,12 @@ std::shared_ptr<Graph> Capture::end() {
             ? "a stream that became part of the capture (wait_stream, wait_event) must be waited for by the "
               "stream that is captured, before it ends"
             : "something that a graph can't hold was done while it was captured");
+  if (order_.broken()) {
+    device().api().graph_destroy(graph);
+    throw runtime::Error(
+        "the graph capture on " + device().name() +
+        " is broken: its pieces could not be put in order; wp.config.parallel_graphs = False does without");
+  }
   if (inside) {
     device().api().graph_destroy(graph);
     throw runtime::ArgumentError("a graph capture can't end inside a branch of wp.capture_if or wp.capture_while");

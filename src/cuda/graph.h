@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/graph_order.h"
 #include "cuda/stream.h"
 
 namespace weft::cuda {
@@ -51,6 +52,10 @@ class Capture {
   bool is_external() const { return external_; }
   Device& device() const { return stream_->device(); }
   void keep(std::shared_ptr<const void> thing);
+  /// What goes behind what.
+  GraphOrder& order() { return order_; }
+  /// The graph that the stream is captured into, and its nodes behind which the next one comes.
+  GraphHandle so_far(std::vector<GraphNodeHandle>& leaves) const;
   /// Makes another graph a part of this one. Throws if it holds conditions, which the driver does not allow.
   void add(const std::shared_ptr<Graph>& graph);
 
@@ -75,13 +80,12 @@ class Capture {
   void need_conditions() const;
   /// Ends the driver's capture of the stream, also if the driver has to be told twice.
   Result end_stream_capture(GraphHandle& graph) const;
-  /// The graph that the stream is captured into, and its nodes behind which the next one comes.
-  GraphHandle so_far(std::vector<GraphNodeHandle>& leaves) const;
   void set_condition(ConditionHandle condition, DevicePtr value, bool negated) const;
 
   std::shared_ptr<Stream> stream_;
   std::vector<Branch> branches_;  // that are open
   bool external_, active_ = false, conditional_ = false;
+  GraphOrder order_{*this};
   std::mutex mutex_;
   std::vector<std::shared_ptr<const void>> kept_;
 };

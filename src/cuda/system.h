@@ -75,6 +75,9 @@ class System {
   /// Whether kernels of graphs may be started while those before them end, where the driver can (CUDA 12.3) and the code waits.
   bool early_starts() const { return can_start_early_ && early_starts_wanted_.load(std::memory_order_relaxed); }
   static void want_early_starts(bool wanted) { early_starts_wanted_ = wanted; }
+  /// Whether what is captured into graphs may run at the same time where none needs what another one makes (graph_order.h).
+  static bool parallel_graphs() { return parallel_graphs_.load(std::memory_order_relaxed); }
+  static void want_parallel_graphs(bool wanted) { parallel_graphs_ = wanted; }
 
   /// Whether this is the child of a fork: CUDA does not work there.
   bool forked() const;
@@ -112,7 +115,7 @@ class System {
   PinnedMemory pinned_{*this};
   Timing timing_;
   bool can_start_early_ = false;
-  static inline std::atomic<bool> early_starts_wanted_{true};
+  static inline std::atomic<bool> early_starts_wanted_{true}, parallel_graphs_{false};
   std::atomic<bool (*)() noexcept> interrupt_{nullptr};
 };
 

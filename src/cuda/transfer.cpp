@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "cuda/graph.h"
 #include "support/check.h"
@@ -178,6 +179,10 @@ void Device::copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_
     return;
   }
   const TransferShape shape = transfer_shape(to, &from, element_size);
+  std::optional<OrderedWork> order;
+  if (to_device && from_device)
+    order.emplace(*this, on->handle(),
+                  Touched{{runtime::data_range(from, element_size)}, {runtime::data_range(to, element_size)}});
   if (!shape.packed()) {
     if (to_device && from_device)
       return transfer_kernels().copy(shape, address(to.data), address(from.data), on->handle());
@@ -219,6 +224,7 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
   ContextScope scope(*this);
   const std::shared_ptr<Stream> on = stream();
   const auto* bytes = static_cast<const unsigned char*>(value);
+  auto in_order = [&] { return OrderedWork(*this, on->handle(), {{}, {runtime::data_range(to, element_size)}}); };
   // The shortest period of the value: 0.0 in a vec3 is one byte again and again.
   std::size_t period = 1;
   while (period < element_size &&
@@ -228,6 +234,7 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
     const std::size_t count = std::size_t(element_count(to)) * element_size / period;
     std::uint32_t word = 0;
     std::memcpy(&word, bytes, period);
+    const OrderedWork order = in_order();
     const TimedScope timed(*this, on->handle(), kTimeFill, "memset");
     if (period == 1)
       WEFT_CUDA(api(), set8_async, address(to.data), std::uint8_t(word), count, on->handle());
@@ -237,9 +244,11 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
       WEFT_CUDA(api(), set32_async, address(to.data), word, count, on->handle());
     return;
   }
-  if (element_size <= kMaxFillBytes)
+  if (element_size <= kMaxFillBytes) {
+    const OrderedWork order = in_order();
     return transfer_kernels().fill(transfer_shape(to, nullptr, element_size), address(to.data), value, element_size,
                                    on->handle());
+  }
   // Too large for arguments: one element is sent, then copied over all.
   const std::shared_ptr<void> one = allocate(element_size, false);
   WEFT_CUDA(api(), copy_async, address(one.get()), address(value), element_size,

@@ -8,7 +8,6 @@
 #include "codegen/background.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emission.h"
-#include "codegen/emit/loop_turns.h"
 #include "codegen/packed_text.h"
 #include "driver/apart_objects.h"
 #include "driver/binary_store.h"
@@ -52,26 +51,6 @@ codegen::EmitOptions emit_options_of(const BuildRequest& request) {
   return out;
 }
 
-/// What launches must know of code that was made of an optimised module.
-void describe_code(const ir::Module& module, const codegen::Emitted& emitted, KernelMetadata& meta) {
-  const ir::Function& kernel = *module.functions.back();
-  meta.name = kernel.name;
-  meta.entry = emitted.entry;
-  meta.lanes = emitted.lanes;
-  meta.steps = emitted.steps;
-  meta.block = emitted.block;
-  meta.block_bytes = emitted.block_bytes;
-  meta.waits_first = emitted.waits_first;
-  meta.tid_dims = tid_dims_read(module);
-  meta.ns_per_thread = estimate_ns(kernel, emitted.lanes);
-  meta.opaque = codegen::calls_native(kernel);
-  meta.loops = codegen::LoopTurns(module).counts(kernel);
-  meta.sum_order = std::uint8_t(analysis::sum_order(kernel));
-  meta.sites = describe_sites(module);
-  meta.handles = handle_places(kernel);
-  meta.addresses = uses_addresses(module);
-}
-
 /// What the cache has instead of a content key for kernels that need to know their blocks.
 constexpr Hash128 kNeedsBlock{0x626c6f636b656421ULL, 0x6e656564736f6e65ULL};
 
@@ -85,6 +64,7 @@ std::string emit_ptx(ir::Module& module, const BuildRequest& request, const code
   codegen::Emitted emitted =
       codegen::emit(module, *module.functions.back(), target, emit_options_of(request), codegen::Output::ptx);
   describe_code(module, emitted, meta);
+  meta.memory = touched_memory(module);
   return std::move(emitted.bytes);
 }
 
@@ -481,6 +461,7 @@ class BinaryStore::Search {
     meta.by_buckets = request_.form.bucket_sums && !meta.streams.empty();
     if (!request_.device) meta.objects = join_objects(emitted.bytes, apart);
     describe_code(module, emitted, meta);
+    if (request_.device) meta.memory = touched_memory(module);
     meta.ns_per_thread *= slower_;
     if (!first_text_.empty()) {
       meta.full_ir = codegen::packed_text(first_text_);
@@ -524,6 +505,7 @@ class BinaryStore::Search {
     binary->by_buckets_ = meta.by_buckets != 0;
     binary->handles_ = std::move(meta.handles);
     binary->uses_addresses_ = meta.addresses != 0;
+    binary->memory_ = std::move(meta.memory);
     binary->code_.tid_dims_read = meta.tid_dims;
     binary->code_.ns_per_thread = meta.ns_per_thread;
     binary->code_.seen_ns = &binary->seen_ns_;

@@ -14,6 +14,7 @@
 #include "driver/launch_form.h"
 #include "driver/options.h"
 #include "driver/taping.h"
+#include "driver/touched_memory.h"
 #include "runtime/cache.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
@@ -44,6 +45,8 @@ class KernelBinary {
   std::span<const HandlePlace> handles() const { return handles_; }
   /// Whether it may touch memory that is not among its arguments: arrays made of addresses, objects whose ids lie in memory.
   bool uses_addresses() const { return uses_addresses_; }
+  /// What it touches.
+  const TouchedMemory& memory() const { return memory_; }
   /// CPU: whether its results depend on the order of threads.
   analysis::SumOrder sum_order() const { return sum_order_; }
   /// Of a first version: the way to the full one; else null.
@@ -58,6 +61,7 @@ class KernelBinary {
   int steps_ = 1;
   int block_ = 0;
   bool uses_addresses_ = false;
+  TouchedMemory memory_;
   analysis::SumOrder sum_order_ = analysis::SumOrder::free;
   std::vector<runtime::SumSlot> sums_;
   std::vector<runtime::SumStream> streams_;

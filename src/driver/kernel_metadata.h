@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "codegen/codegen.h"
 #include "driver/held_objects.h"
+#include "driver/touched_memory.h"
 #include "runtime/launch.h"
 #include "runtime/private_sums.h"
 #include "runtime/sum_buckets.h"
@@ -28,6 +30,7 @@ struct KernelMetadata {
   std::vector<runtime::SumSlot> sums;
   std::vector<runtime::SumStream> streams;  // of their additions; `by_buckets`: these are written down
   std::vector<HandlePlace> handles;
+  TouchedMemory memory;
   std::string full_ir;  // of a first version: what its full one is made of, packed, and the key of that; else empty
   Hash128 full_key;
 
@@ -52,6 +55,10 @@ struct KernelMetadata {
     number(addresses);
     number(by_buckets);
     number(waits_first);
+    number(std::uint8_t(memory.all));
+    number(std::uint8_t(memory.prints));
+    number(std::uint32_t(memory.arrays.size()));
+    for (const TouchedArray& a : memory.arrays) number(a.offset), number(a.element_size), number(a.uses);
     text(full_ir);
     number(full_key);
     number(std::uint32_t(objects.size()));
@@ -106,6 +113,16 @@ struct KernelMetadata {
     number(addresses);
     number(by_buckets);
     number(waits_first);
+    std::uint8_t all = 0, prints = 0;
+    number(all), number(prints);
+    memory.all = all != 0;
+    memory.prints = prints != 0;
+    number(count);
+    for (std::uint32_t i = 0; ok && i < count; ++i) {
+      TouchedArray a;
+      number(a.offset), number(a.element_size), number(a.uses);
+      memory.arrays.push_back(a);
+    }
     text(full_ir);
     number(full_key);
     number(count);
@@ -148,5 +165,8 @@ struct KernelMetadata {
     return ok && at == bytes.size();
   }
 };
+
+/// What launches must know of code that was made of an optimised module, but for the memory that they touch on GPUs.
+void describe_code(const ir::Module& module, const codegen::Emitted& emitted, KernelMetadata& meta);
 
 }  // namespace weft::driver

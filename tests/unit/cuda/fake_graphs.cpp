@@ -1,8 +1,12 @@
 // The fake driver's captures and graphs: nodes and their order are noted, so that tests can look at what was captured. Where
-// kernels of programs run, what is captured runs when its graph is launched, in the order of the capture, and not before;
-// bodies of conditions as often as their conditions say. And handles for other processes, which here are the same process.
+// kernels of programs run, what is captured runs when its graph is launched, and not before: in the order of the capture, or
+// with WEFT_FAKE_CUDA_SHUFFLE in one of the other orders that its edges allow, another one each time; bodies of conditions as
+// often as their conditions say. And handles for other processes, which here are the same process.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <tuple>
 
 #include "fake_driver.h"
@@ -26,7 +30,13 @@ GraphHandle add_graph() {
   return graph;
 }
 
-using Steps = std::vector<std::function<Result()>>;
+/// What a node does, and behind which it does.
+struct Step {
+  GraphNodeHandle node;
+  std::vector<GraphNodeHandle> behind;
+  std::function<Result()> run;
+};
+using Steps = std::vector<Step>;
 
 /// What graphs do, where kernels of programs run.
 struct Work {
@@ -45,8 +55,27 @@ Work& work() {
 DriverTable plain;  // without captures
 
 Result run(const Steps& steps) {
-  for (const std::function<Result()>& step : steps)
-    if (const Result code = step(); code != kSuccess) return code;
+  static const char* shuffled = std::getenv("WEFT_FAKE_CUDA_SHUFFLE");
+  static std::minstd_rand chance(shuffled ? unsigned(std::atoi(shuffled)) : 0);
+  std::set<GraphNodeHandle> waiting;
+  for (const Step& step : steps) waiting.insert(step.node);
+  std::vector<const Step*> left;
+  for (const Step& step : steps) left.push_back(&step);
+  auto can = [&](const Step* step) {
+    return std::none_of(step->behind.begin(), step->behind.end(), [&](auto node) { return waiting.contains(node); });
+  };
+  while (!left.empty()) {
+    auto next = left.begin();
+    if (shuffled) {
+      const auto middle = std::stable_partition(left.begin(), left.end(), can);
+      if (middle == left.begin()) return kErrorInvalidValue;  // behind each other
+      next = left.begin() + std::ptrdiff_t(chance() % std::size_t(middle - left.begin()));
+    }
+    const Step* step = *next;
+    left.erase(next);
+    if (const Result code = step->run(); code != kSuccess) return code;
+    waiting.erase(step->node);
+  }
   return kSuccess;
 }
 
@@ -62,29 +91,37 @@ void set_condition(const std::vector<unsigned char>& arguments) {
   work().conditions[condition] = (*value != 0) != (negated != 0);
 }
 
+/// A node behind the others that were captured last.
+void capture(std::string kind, std::function<Result()> step) {
+  const std::vector<GraphNodeHandle> behind = state().leaves;
+  const GraphNodeHandle node = add_node(std::move(kind), state().capture_graph, behind);
+  state().leaves = {node};
+  if (step) work().captured[state().capture_graph].push_back({node, behind, std::move(step)});
+}
+
 /// Keeps a step for the graph that is captured; false: the stream is not.
-bool keeps(StreamHandle stream, std::function<Result()> step) {
+bool keeps(StreamHandle stream, const char* kind, std::function<Result()> step) {
   if (!runs_programs() || !state().capturing || !work().streams.contains(stream)) return false;
-  work().captured[state().capture_graph].push_back(std::move(step));
+  capture(kind, std::move(step));
   return true;
 }
 
 /// Copies and fills.
 void add_memory(DriverTable& t) {
   t.copy_async = [](DevicePtr to, DevicePtr from, std::size_t bytes, StreamHandle stream) -> Result {
-    if (keeps(stream, [=] { return plain.copy_async(to, from, bytes, stream); })) return kSuccess;
+    if (keeps(stream, "copy", [=] { return plain.copy_async(to, from, bytes, stream); })) return kSuccess;
     return plain.copy_async(to, from, bytes, stream);
   };
   t.set8_async = [](DevicePtr to, unsigned char value, std::size_t count, StreamHandle stream) -> Result {
-    if (keeps(stream, [=] { return plain.set8_async(to, value, count, stream); })) return kSuccess;
+    if (keeps(stream, "fill", [=] { return plain.set8_async(to, value, count, stream); })) return kSuccess;
     return plain.set8_async(to, value, count, stream);
   };
   t.set16_async = [](DevicePtr to, unsigned short value, std::size_t count, StreamHandle stream) -> Result {
-    if (keeps(stream, [=] { return plain.set16_async(to, value, count, stream); })) return kSuccess;
+    if (keeps(stream, "fill", [=] { return plain.set16_async(to, value, count, stream); })) return kSuccess;
     return plain.set16_async(to, value, count, stream);
   };
   t.set32_async = [](DevicePtr to, unsigned value, std::size_t count, StreamHandle stream) -> Result {
-    if (keeps(stream, [=] { return plain.set32_async(to, value, count, stream); })) return kSuccess;
+    if (keeps(stream, "fill", [=] { return plain.set32_async(to, value, count, stream); })) return kSuccess;
     return plain.set32_async(to, value, count, stream);
   };
   t.event_record = [](EventHandle event, StreamHandle stream, unsigned flags) -> Result {
@@ -112,12 +149,9 @@ void add_launches(DriverTable& t) {
       if (code == kSuccess && state().launches.back().kernel == "set_graph_condition") set_condition(arguments);
       return code;
     };
-    const bool kept = keeps(stream, step);
-    const Result code = kept ? note("launch") : plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-    if (code == kSuccess && state().capturing) {
-      const std::string name = kept ? "kernel" : state().launches.back().kernel;
-      state().leaves = {add_node(name, state().capture_graph, state().leaves)};
-    }
+    if (keeps(stream, "kernel", step)) return note("launch");
+    const Result code = plain.launch(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+    if (code == kSuccess && state().capturing) capture(state().launches.back().kernel, nullptr);
     return code;
   };
   t.graph_instantiate = [](GraphExecHandle* exec, GraphHandle graph, unsigned long long) -> Result {
@@ -191,9 +225,10 @@ void add_nodes(DriverTable& t) {
     FAKE("graph_add_child");
     for (const State::Node& one : state().nodes)
       if (one.graph == child && one.condition) return kErrorInvalidValue;
-    Steps& steps = work().captured[graph];
-    for (const std::function<Result()>& step : work().captured[child]) steps.push_back(step);
-    return *node = add_node("child", graph, {behind, behind + count}), kSuccess;
+    *node = add_node("child", graph, {behind, behind + count});
+    const auto step = [steps = work().captured[child]] { return run(steps); };
+    work().captured[graph].push_back({*node, {behind, behind + count}, step});
+    return kSuccess;
   };
   t.graph_add_node = [](GraphNodeHandle* node, GraphHandle graph, const GraphNodeHandle* behind, const void*,
                         std::size_t count, GraphNodeParams* params) -> Result {
@@ -212,7 +247,7 @@ void add_nodes(DriverTable& t) {
       }
       return code;
     };
-    if (runs_programs()) work().captured[graph].emplace_back(step);
+    if (runs_programs()) work().captured[graph].push_back({*node, {behind, behind + count}, step});
     return params->bodies = &bodies[*node], kSuccess;
   };
   t.graph_dot = [](GraphHandle, const char*, unsigned) -> Result {

@@ -185,18 +185,21 @@ TEST_F(Conditions, ACaptureCanNotEndInsideABranch) {
 
 TEST_F(Conditions, KernelsOfGraphsThatWaitMayStartEarly) {
   const ContextScope scope(device);
-  const KernelCode waits(device, std::span("image", 5), "k", CodeTraits{0, true}), plain(device, std::span("image", 5), "k");
+  const KernelCode waits(device, std::span("image", 5), "k", CodeTraits{0, true}),
+      plain(device, std::span("image", 5), "k");
   char arguments[8] = {};
-  auto early = [&](const KernelCode& code) {
+  auto early = [&](const KernelCode& code, unsigned blocks = 3) {
     const int before = fake::state().early_launches;
-    code.launch(device.stream()->handle(), 3, 32, arguments, sizeof arguments);
-    EXPECT_EQ(fake::state().launches.back().grid, 3u);
+    code.launch(device.stream()->handle(), blocks, 32, arguments, sizeof arguments);
+    EXPECT_EQ(fake::state().launches.back().grid, blocks);
     return fake::state().early_launches - before;
   };
   EXPECT_EQ(early(waits), 0) << "one launch after the other";
   {
     Capture capture(device.stream(), false);
+    EXPECT_EQ(early(waits), 0) << "behind nothing";
     EXPECT_EQ(early(waits), 1);
+    EXPECT_EQ(early(waits, unsigned(device.facts().sm_count) + 1), 0) << "more blocks than multiprocessors";
     EXPECT_EQ(early(plain), 0) << "its code does not wait";
     System::want_early_starts(false);
     EXPECT_EQ(early(waits), 0);

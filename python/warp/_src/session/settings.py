@@ -61,6 +61,8 @@ class _ConfigModule(_pytypes.ModuleType):
             _weft.set_first_versions(bool(value))
         elif name == "overlapped_launches":
             _weft.set_overlapped_launches(bool(value))
+        elif name == "parallel_graphs":
+            _weft.set_parallel_graphs(bool(value))
         elif name == "late_launches":
             _weft.set_late_launches(bool(value))
         elif name == "track_memory":

@@ -1,0 +1,112 @@
+// Nodes are compared with those before them, the latest first: what one of those comes behind need not be waited for again.
+#include "cuda/graph_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cuda/device.h"
+#include "cuda/graph.h"
+
+namespace weft::cuda {
+namespace {
+
+bool any_meet(const std::vector<runtime::ByteRange>& a, const std::vector<runtime::ByteRange>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const runtime::ByteRange& one) {
+    return std::any_of(b.begin(), b.end(), [&](const runtime::ByteRange& other) { return one.intersects(other); });
+  });
+}
+
+}  // namespace
+
+bool Touched::meets(const Touched& other) const {
+  return any_meet(written, other.written) || any_meet(written, other.read) || any_meet(read, other.written);
+}
+
+std::vector<GraphNodeHandle> GraphOrder::stands_behind() const {
+  std::vector<GraphNodeHandle> nodes;
+  capture_.so_far(nodes);
+  return nodes;
+}
+
+void GraphOrder::stand_behind(std::vector<GraphNodeHandle> nodes) {
+  WEFT_CUDA(capture_.device().api(), capture_continue, capture_.stream(), nodes.data(), nodes.size(),
+            kCaptureSetLeaves);
+}
+
+std::vector<GraphNodeHandle> GraphOrder::last() const {
+  Numbers followed;
+  for (const Node& node : nodes_) followed |= node.before;
+  std::vector<GraphNodeHandle> out;
+  for (std::size_t k = 0; k < nodes_.size(); ++k)
+    if (!followed[k]) out.push_back(nodes_[k].handle);
+  return nodes_.empty() ? first_ : out;
+}
+
+bool GraphOrder::begin(Touched touched) {
+  std::unique_lock lock(mutex_);
+  if (refused_) return false;
+  std::vector<GraphNodeHandle> stands = stands_behind();
+  if (stands != stands_ || nodes_.size() == kMostNodes) {  // something came that said nothing
+    first_ = stands;
+    nodes_.clear();
+  }
+  now_ = {nullptr, std::move(touched), {}};
+  waits_.clear();
+  for (std::size_t k = nodes_.size(); k-- > 0;) {
+    if (now_.before[k] || !nodes_[k].touched.meets(now_.touched)) continue;
+    waits_.push_back(nodes_[k].handle);
+    now_.before |= nodes_[k].before;
+    now_.before.set(k);
+  }
+  if (waits_.empty()) waits_ = first_;
+  stands_ = std::move(stands);
+  if (waits_ != stands_) try {
+      stand_behind(waits_);
+    } catch (const DriverError&) {
+      refused_ = true;
+      return false;
+    }
+  lock.release();
+  return true;
+}
+
+void GraphOrder::end() noexcept {
+  std::unique_lock lock(mutex_, std::adopt_lock);
+  try {
+    std::vector<GraphNodeHandle> made = stands_behind();
+    const bool nothing = made == waits_;
+    if (made.size() == 1 && !nothing) {
+      now_.handle = made.front();
+      nodes_.push_back(std::move(now_));
+    }
+    std::vector<GraphNodeHandle> all = last();
+    if (made.size() != 1 && !nothing) {  // no single node: all that follows comes behind it
+      all.insert(all.end(), made.begin(), made.end());
+      nodes_.clear();
+      first_ = all;
+    }
+    if (all != made) stand_behind(all);
+    stands_ = std::move(all);
+  } catch (const std::exception&) {
+    broken_ = true;
+  }
+}
+
+bool GraphOrder::waits_for_one() const { return stands_behind().size() == 1; }
+
+bool OrderedWork::wanted(Device& device, StreamHandle stream) {
+  const Capture* capture = device.capture();
+  return capture && !capture->is_external() && capture->stream() == stream && System::parallel_graphs();
+}
+
+OrderedWork::OrderedWork(Device& device, StreamHandle stream, Touched touched) {
+  if (!wanted(device, stream)) return;
+  GraphOrder& order = device.capture()->order();
+  if (order.begin(std::move(touched))) order_ = &order;
+}
+
+OrderedWork::~OrderedWork() {
+  if (order_) order_->end();
+}
+
+}  // namespace weft::cuda

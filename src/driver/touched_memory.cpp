@@ -1,0 +1,43 @@
+// From a kernel's parameters to the descriptors in its block.
+#include "driver/touched_memory.h"
+
+#include "analysis/param_memory.h"
+#include "codegen/codegen.h"
+
+namespace weft::driver {
+namespace {
+
+void add_arrays(const Type* type, std::uint32_t offset, std::uint8_t uses, std::vector<TouchedArray>& out) {
+  if (type->is_array()) out.push_back({offset, std::uint32_t(type->element()->size()), uses});
+  if (type->is_struct() || type->is_indexed_array())
+    for (const Field& f : type->fields()) add_arrays(f.type, offset + f.offset, uses, out);
+}
+
+}  // namespace
+
+TouchedMemory touched_memory(const ir::Module& module) {
+  const analysis::ParamMemory known = analysis::param_memory(module);
+  TouchedMemory out;
+  out.all = known.all;
+  out.prints = known.prints;
+  if (!known.all) return out;
+  const ParamLayout layout = codegen::param_layout(*module.functions.back());
+  for (std::size_t k = 0; k < known.uses.size(); ++k)
+    if (known.uses[k]) add_arrays(layout.params[k].type, layout.params[k].offset, known.uses[k], out.arrays);
+  return out;
+}
+
+cuda::Touched TouchedMemory::of(const char* block, std::uint64_t print_buffer) const {
+  cuda::Touched out;
+  if (prints) out.written.push_back({std::uintptr_t(print_buffer), std::uintptr_t(print_buffer) + 1});
+  for (const TouchedArray& array : arrays) {
+    const auto& desc = *reinterpret_cast<const ArrayDesc*>(block + array.offset);
+    const runtime::ByteRange range = runtime::data_range(desc, array.element_size);
+    if (range.lo == range.hi) continue;
+    if (array.uses & analysis::ParamMemory::kReads) out.read.push_back(range);
+    if (array.uses & analysis::ParamMemory::kWrites) out.written.push_back(range);
+  }
+  return out;
+}
+
+}  // namespace weft::driver
