@@ -1,32 +1,88 @@
-// Effects tell the most of it. What they don't: memory of objects and textures, which other launches may write; and prints.
+// Every access goes back to what it was made of. What a function that is called does is told by its effects.
 #include "analysis/param_memory.h"
 
 #include <algorithm>
 #include <initializer_list>
 
 #include "analysis/effects.h"
+#include "ir/origin.h"
 #include "ir/walk.h"
 
 namespace weft::analysis {
 namespace {
 
-bool has_any(const ir::Function& function, std::initializer_list<ir::OpCode> codes) {
+using ir::OpCode;
+using ir::Origin;
+
+bool has_any(const ir::Function& function, std::initializer_list<OpCode> codes) {
   bool found = false;
   ir::walk(*function.body,
            [&](const ir::Op& op) { found |= std::find(codes.begin(), codes.end(), op.code) != codes.end(); });
   return found;
 }
 
+/// Memory of objects and textures, which other launches may write, logs of tapes, and what native code does.
 bool reaches_further(const ir::Function& function) {
-  using ir::OpCode;
   return !function.native.empty() ||
          has_any(function, {OpCode::handle, OpCode::objects, OpCode::texture, OpCode::from_ptr, OpCode::data_ptr,
-                            OpCode::gradient, OpCode::with_gradient, OpCode::recall});
+                            OpCode::with_gradient, OpCode::recall});
 }
 
 bool prints(const ir::Function& function) {
-  return has_any(function, {ir::OpCode::print, ir::OpCode::printf, ir::OpCode::breakpoint});
+  return has_any(function, {OpCode::print, OpCode::printf, OpCode::breakpoint});
 }
+
+/// Gathers the uses of a kernel's parameters.
+class Uses {
+ public:
+  explicit Uses(const ir::Function& kernel) : kernel_(kernel), uses_(kernel.params().size()) {
+    ir::walk(*kernel.body, [&](const ir::Op& op) { take(op); });
+  }
+  bool all() const { return all_; }
+  std::vector<std::uint8_t> uses() && { return std::move(uses_); }
+
+ private:
+  void take(const ir::Op& op) {
+    switch (ir::access_of(op.code)) {
+      case ir::Access::none:
+      case ir::Access::address: return;
+      case ir::Access::reads: return note(op.operand(0), ParamMemory::kReads);
+      case ir::Access::writes: {
+        if (ir::has_array(op.operands.back()->type)) all_ = false;  // whoever finds the descriptor there
+        return note(op.operand(0), ParamMemory::kWrites);
+      }
+      case ir::Access::updates: return note(op.operand(0), ParamMemory::kReads | ParamMemory::kWrites);
+      case ir::Access::callee: break;
+    }
+    const FunctionEffects& does = effects_.of(*op.callee);
+    if (does.reads_unknown || does.writes_unknown || does.leaks) all_ = false;
+    for (std::size_t k = 0; k < op.operands.size(); ++k) {
+      if (does.reads[k]) note(op.operand(k), ParamMemory::kReads);
+      if (does.writes[k]) note(op.operand(k), ParamMemory::kWrites);
+    }
+  }
+
+  void note(const ir::Value* array, int use) {
+    const Origin from = ir::origin_of(array);
+    if (from.gradient) use *= ParamMemory::kGradient;
+    switch (from.kind) {
+      case Origin::Kind::none:
+      case Origin::Kind::local: return;
+      case Origin::Kind::parameter: break;
+      case Origin::Kind::fixed:
+      case Origin::Kind::shared:
+      case Origin::Kind::unknown: all_ = false; return;
+    }
+    for (std::size_t k = 0; k < uses_.size(); ++k)
+      if (from.param ? from.param->index == k : ir::has_array(kernel_.params()[k]->type)) uses_[k] |= std::uint8_t(use);
+  }
+
+  const ir::Function& kernel_;
+  // What threads of a block show each other is no other launch's business.
+  Effects effects_{Effects::Barriers::show_nothing};
+  bool all_ = true;
+  std::vector<std::uint8_t> uses_;
+};
 
 }  // namespace
 
@@ -35,13 +91,10 @@ ParamMemory param_memory(const ir::Module& module) {
   for (const auto& function : module.functions)
     if (reaches_further(*function)) return found;
   for (const auto& function : module.functions) found.prints |= prints(*function);
-  // What threads of a block show each other is no other launch's business.
-  Effects effects(Effects::Barriers::show_nothing);
-  const FunctionEffects& kernel = effects.of(*module.functions.back());
-  if (kernel.reads_unknown || kernel.writes_unknown || kernel.leaks) return found;
+  Uses uses(*module.functions.back());
+  if (!uses.all()) return found;
   found.all = true;
-  for (std::size_t k = 0; k < kernel.reads.size(); ++k)
-    found.uses.push_back((kernel.reads[k] ? ParamMemory::kReads : 0) | (kernel.writes[k] ? ParamMemory::kWrites : 0));
+  found.uses = std::move(uses).uses();
   return found;
 }
 

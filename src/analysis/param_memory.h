@@ -10,8 +10,9 @@ namespace weft::analysis {
 
 struct ParamMemory {
   static constexpr std::uint8_t kReads = 1, kWrites = 2;
-  bool all = false;                // there is no other memory
-  bool prints = false;             // which has to happen in the order of launches
+  static constexpr std::uint8_t kGradient = 4;  // times: the same of gradients
+  bool all = false;                             // there is no other memory
+  bool prints = false;                          // which has to happen in the order of launches
   std::vector<std::uint8_t> uses;  // by parameter; structs and arrays seen through indices count as a whole
 };
 

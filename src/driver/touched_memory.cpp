@@ -7,6 +7,8 @@
 namespace weft::driver {
 namespace {
 
+using analysis::ParamMemory;
+
 void add_arrays(const Type* type, std::uint32_t offset, std::uint8_t uses, std::vector<TouchedArray>& out) {
   if (type->is_array()) out.push_back({offset, std::uint32_t(type->element()->size()), uses});
   if (type->is_struct() || type->is_indexed_array())
@@ -16,7 +18,7 @@ void add_arrays(const Type* type, std::uint32_t offset, std::uint8_t uses, std::
 }  // namespace
 
 TouchedMemory touched_memory(const ir::Module& module) {
-  const analysis::ParamMemory known = analysis::param_memory(module);
+  const ParamMemory known = analysis::param_memory(module);
   TouchedMemory out;
   out.all = known.all;
   out.prints = known.prints;
@@ -30,12 +32,15 @@ TouchedMemory touched_memory(const ir::Module& module) {
 cuda::Touched TouchedMemory::of(const char* block, std::uint64_t print_buffer) const {
   cuda::Touched out;
   if (prints) out.written.push_back({std::uintptr_t(print_buffer), std::uintptr_t(print_buffer) + 1});
+  auto add = [&](const runtime::ByteRange& range, int uses) {
+    if (range.lo == range.hi) return;
+    if (uses & ParamMemory::kReads) out.read.push_back(range);
+    if (uses & ParamMemory::kWrites) out.written.push_back(range);
+  };
   for (const TouchedArray& array : arrays) {
     const auto& desc = *reinterpret_cast<const ArrayDesc*>(block + array.offset);
-    const runtime::ByteRange range = runtime::data_range(desc, array.element_size);
-    if (range.lo == range.hi) continue;
-    if (array.uses & analysis::ParamMemory::kReads) out.read.push_back(range);
-    if (array.uses & analysis::ParamMemory::kWrites) out.written.push_back(range);
+    add(runtime::data_range(desc, array.element_size), array.uses);
+    add(runtime::grad_range(desc, array.element_size), array.uses / ParamMemory::kGradient);
   }
   return out;
 }

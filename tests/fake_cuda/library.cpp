@@ -1,9 +1,11 @@
 // The fake driver as a library with the driver's own symbols, and a few functions for tests: which call fails and how,
 // what was called. A test reaches them through the library that the runtime has opened.
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -217,6 +219,20 @@ void weft_fake_slow(int milliseconds) { fake::shared().slow = milliseconds; }
 
 /// From now on threads but the caller's make no code until it is called with 0.
 void weft_fake_hold(int on) { fake::Hold::only().set(on != 0); }
+
+/// The nodes of the graph that was captured last, and of them the longest chain of which each comes behind the one before.
+void weft_fake_graph(int* nodes, int* chain) {
+  const auto& all = fake::state().nodes;
+  std::map<GraphNodeHandle, int> lengths;
+  *nodes = *chain = 0;
+  for (const fake::State::Node& node : all) {
+    if (node.graph != all.back().graph) continue;
+    int& length = lengths[node.handle] = 1;
+    for (GraphNodeHandle before : node.behind) length = std::max(length, lengths[before] + 1);
+    *chain = std::max(*chain, length);
+    ++*nodes;
+  }
+}
 
 /// Device memory in use, and the most there is.
 unsigned long weft_fake_allocated() { return fake::state().allocated; }

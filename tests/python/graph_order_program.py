@@ -156,10 +156,12 @@ class Program:
             half = SIZE // 2
             wp.launch(mix, half, [x[half:]], [x[:half]])
         elif what == 17:
-            y.grad.fill_(1.0)
+            if chance.random() < 0.5:
+                y.grad.fill_(1.0)
             wp.launch(square, SIZE, [x], [y], adj_inputs=[x.grad], adj_outputs=[y.grad], adjoint=True)
-            wp.copy(y, x.grad)
-            x.grad.zero_()
+            if chance.random() < 0.5:
+                wp.copy(y, x.grad)
+                x.grad.zero_()
         elif what == 18:
             wp.copy(self.condition, wp.ones(1, dtype=int))
             wp.capture_if(self.condition, lambda: wp.launch(turn, SIZE, [x], [y]))

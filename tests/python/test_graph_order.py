@@ -23,3 +23,7 @@ def test_random_programs(seed, tmp_path, monkeypatch):
     told.append(test_late_launches.run("graph_order_program", seed, 0, cache=tmp_path / "cache").stdout)
     assert len(set(told)) == 1
     assert len(re.findall("piece", told[0])) % 3 == 0
+
+
+def test_chains(tmp_path):
+    assert test_late_launches.run("graph_chains_program", cache=tmp_path / "cache").stdout.endswith("done\n")

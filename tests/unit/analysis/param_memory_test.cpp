@@ -55,6 +55,11 @@ TEST(ParamMemories, AddressesLeadAnywhere) {
   EXPECT_FALSE(memory_of("  %v = call @f(%p)\n  store %y[%i], %v\n", f).all);
 }
 
+TEST(ParamMemories, GradientsAreMemoryOfTheirOwn) {
+  expect_uses(memory_of("  %g = gradient %x\n  %v = load %g[%i]\n  %h = gradient %y\n  %o = atomic add %h[%i], %v\n"),
+              {kReads * ParamMemory::kGradient, (kReads | kWrites) * ParamMemory::kGradient, 0, 0});
+}
+
 TEST(ParamMemories, PrintsAreToldApart) {
   const ParamMemory memory = memory_of("  printf \"%d\\n\", %n\n  store %y[%i], 1.0f32\n");
   EXPECT_TRUE(memory.all && memory.prints);
