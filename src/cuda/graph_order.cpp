@@ -92,7 +92,14 @@ void GraphOrder::end() noexcept {
   }
 }
 
-bool GraphOrder::waits_for_one() const { return stands_behind().size() == 1; }
+bool GraphOrder::waits_for_one(StreamHandle stream) const {
+  int status = 0;
+  std::size_t count = 0;
+  const GraphNodeHandle* behind = nullptr;
+  GraphHandle graph = nullptr;
+  const Result code = capture_.device().api().capture_info(stream, &status, nullptr, &graph, &behind, &count);
+  return code == kSuccess && status == kCaptureActive && count == 1;
+}
 
 bool OrderedWork::wanted(Device& device, StreamHandle stream) {
   const Capture* capture = device.capture();

@@ -33,8 +33,8 @@ class GraphOrder {
   bool begin(Touched touched);
   /// It was, or failed.
   void end() noexcept;
-  /// Whether what is captured next waits for a single node.
-  bool waits_for_one() const;
+  /// Whether what is captured next on a stream waits for a single node.
+  bool waits_for_one(StreamHandle stream) const;
   /// Whether the stream stands where it should not, so that the graph must not be used.
   bool broken() const { return broken_; }
 

@@ -124,10 +124,11 @@ int usual_block_size(int registers, int max_threads, int local_bytes) {
 
 /// In graphs of our own, where nobody reads a graph by functions that know no such edges. One launch after the other, the driver
 /// takes longer for it than it saves. Behind several pieces of work they are not started early. Of a larger grid the first blocks would crowd where there is room early.
-bool KernelCode::may_start_early(unsigned blocks) const {
+bool KernelCode::may_start_early(StreamHandle stream, unsigned blocks) const {
   if (!traits_.waits_first || int(blocks) > device_.facts().sm_count) return false;
   Capture* capture = device_.capture();
-  return capture && !capture->is_external() && device_.system().early_starts() && capture->order().waits_for_one();
+  return capture && !capture->is_external() && device_.system().early_starts() &&
+         capture->order().waits_for_one(stream);
 }
 
 KernelCode::~KernelCode() {
@@ -139,7 +140,7 @@ void KernelCode::launch(StreamHandle stream, unsigned blocks, unsigned block_dim
   void* extra[] = {kLaunchParamPointer, const_cast<void*>(arguments), kLaunchParamSize, &size, kLaunchParamEnd};
   const DriverTable& api = device_.api();
   auto queue = [&] {
-    if (!may_start_early(blocks))
+    if (!may_start_early(stream, blocks))
       return api.launch(function_, blocks, 1, 1, block_dim, 1, 1, traits_.shared_bytes, stream, nullptr, extra);
     LaunchAttribute early;
     early.id = kLaunchMayStartEarly;

@@ -52,7 +52,7 @@ class KernelCode {
   void launch(StreamHandle stream, unsigned blocks, unsigned block_dim, const void* arguments, std::size_t size) const;
 
  private:
-  bool may_start_early(unsigned blocks) const;
+  bool may_start_early(StreamHandle stream, unsigned blocks) const;
 
   Device& device_;
   std::string entry_;

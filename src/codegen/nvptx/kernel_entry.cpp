@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kWideAccess = ir::kAlignedRows;
 // Kernels that 64 registers are good for and enough: with unrolled loops, by weight; straight ones, by the words they read.
-constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 12, kMaxWordsAhead = 40;
+constexpr std::uint64_t kMaxBusyWeight = 120, kMinWordsAhead = 24, kMaxWordsAhead = 40;
 constexpr std::uint64_t kMaxSampleWeight = 800, kSampleRegisters = 40;
 
 class GpuFrame {
