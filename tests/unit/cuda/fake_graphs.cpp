@@ -65,14 +65,16 @@ Result run(const Steps& steps) {
     return std::none_of(step->behind.begin(), step->behind.end(), [&](auto node) { return waiting.contains(node); });
   };
   while (!left.empty()) {
-    auto next = left.begin();
+    std::size_t next = 0;
     if (shuffled) {
-      const auto middle = std::stable_partition(left.begin(), left.end(), can);
-      if (middle == left.begin()) return kErrorInvalidValue;  // behind each other
-      next = left.begin() + std::ptrdiff_t(chance() % std::size_t(middle - left.begin()));
+      std::vector<std::size_t> free;
+      for (std::size_t k = 0; k < left.size(); ++k)
+        if (can(left[k])) free.push_back(k);
+      if (free.empty()) return kErrorInvalidValue;  // behind each other
+      next = free[chance() % free.size()];
     }
-    const Step* step = *next;
-    left.erase(next);
+    const Step* step = left[next];
+    left.erase(left.begin() + std::ptrdiff_t(next));
     if (const Result code = step->run(); code != kSuccess) return code;
     waiting.erase(step->node);
   }
