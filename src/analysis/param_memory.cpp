@@ -73,8 +73,8 @@ class Uses {
       case Origin::Kind::shared:
       case Origin::Kind::unknown: all_ = false; return;
     }
-    for (std::size_t k = 0; k < uses_.size(); ++k)
-      if (from.param ? from.param->index == k : ir::has_array(kernel_.params()[k]->type)) uses_[k] |= std::uint8_t(use);
+    for (const ir::Value* param : kernel_.params())
+      if (from.param ? from.param == param : ir::has_array(param->type)) uses_[param->index] |= std::uint8_t(use);
   }
 
   const ir::Function& kernel_;

@@ -153,6 +153,12 @@ void register_graphs(nb::module_& m) {
   });
   m.def("cuda_branch_end", [](int ordinal) { captured(ordinal).end_branch(); });
   m.def("cuda_capturing", [](int ordinal) { return device_at(ordinal).capture() != nullptr; });
+  m.def(
+      "set_overlapped_launches", [](bool enabled) { cuda::System::want_early_starts(enabled); }, nb::arg("enabled"),
+      "Whether kernels of graphs on GPUs may be started while those before them end.");
+  m.def(
+      "set_parallel_graphs", [](bool enabled) { cuda::System::want_parallel_graphs(enabled); }, nb::arg("enabled"),
+      "Whether pieces of graphs on GPUs run at the same time where none needs what another one makes.");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "bind/build_counts.h"
 #include "bind/gil.h"
-#include "cuda/system.h"
 #include "driver/gpu_launch.h"
 #include "driver/late_code.h"
 #include "runtime/late_work.h"
@@ -266,12 +265,6 @@ void register_late_launches(nb::module_& m) {
       nb::arg("enabled"), nb::arg("least_cores") = kUsualLeastCores, nb::arg("threads") = 0,
       "Whether launches on GPUs may wait for their code in a queue, from how many cores on, and how many threads make it; 0: as "
       "many as there are cores, but one.");
-  m.def(
-      "set_overlapped_launches", [](bool enabled) { cuda::System::want_early_starts(enabled); }, nb::arg("enabled"),
-      "Whether kernels of graphs on GPUs may be started while those before them end.");
-  m.def(
-      "set_parallel_graphs", [](bool enabled) { cuda::System::want_parallel_graphs(enabled); }, nb::arg("enabled"),
-      "Whether pieces of graphs on GPUs run at the same time where none needs what another one makes.");
   m.def(
       "late_code", &late_rows,
       "For each kernel that launches waited for: when its code was asked for, begun, done and used, and what its stages took, "

@@ -72,7 +72,8 @@ std::shared_ptr<void> Device::allocate_here(std::uint64_t bytes, bool zeroed) {
     capturing->keep(owner);
   }
   if (zeroed && bytes) {
-    const OrderedWork order(*this, current->handle(), {{}, {{memory, memory + whole_words(bytes)}}});
+    const OrderedWork order(*this, current->handle(),
+                            [&] { return Touched{{}, {{memory, memory + whole_words(bytes)}}}; });
     const TimedScope timed(*this, current->handle(), kTimeFill, "memset");
     WEFT_CUDA(api(), set8_async, memory, 0, whole_words(bytes), current->handle());
   }

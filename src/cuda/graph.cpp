@@ -153,6 +153,15 @@ GraphHandle Capture::so_far(std::vector<GraphNodeHandle>& leaves) const {
   return graph;
 }
 
+bool Capture::waits_for_one(StreamHandle stream) const {
+  int status = 0;
+  GraphHandle graph = nullptr;
+  const GraphNodeHandle* behind = nullptr;
+  std::size_t count = 0;
+  const Result code = device().api().capture_info(stream, &status, nullptr, &graph, &behind, &count);
+  return code == kSuccess && status == kCaptureActive && count == 1;
+}
+
 void Capture::add(const std::shared_ptr<Graph>& graph) {
   if (&graph->device() != &device())
     throw runtime::ArgumentError("a graph on " + graph->device().name() + " can't be a part of one on " +

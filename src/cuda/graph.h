@@ -56,6 +56,8 @@ class Capture {
   GraphOrder& order() { return order_; }
   /// The graph that the stream is captured into, and its nodes behind which the next one comes.
   GraphHandle so_far(std::vector<GraphNodeHandle>& leaves) const;
+  /// Whether what is captured next on a stream, this or one that became part of it, waits for a single node.
+  bool waits_for_one(StreamHandle stream) const;
   /// Makes another graph a part of this one. Throws if it holds conditions, which the driver does not allow.
   void add(const std::shared_ptr<Graph>& graph);
 

@@ -92,28 +92,10 @@ void GraphOrder::end() noexcept {
   }
 }
 
-bool GraphOrder::waits_for_one(StreamHandle stream) const {
-  int status = 0;
-  std::size_t count = 0;
-  const GraphNodeHandle* behind = nullptr;
-  GraphHandle graph = nullptr;
-  const Result code = capture_.device().api().capture_info(stream, &status, nullptr, &graph, &behind, &count);
-  return code == kSuccess && status == kCaptureActive && count == 1;
-}
-
-bool OrderedWork::wanted(Device& device, StreamHandle stream) {
-  const Capture* capture = device.capture();
-  return capture && !capture->is_external() && capture->stream() == stream && System::parallel_graphs();
-}
-
-OrderedWork::OrderedWork(Device& device, StreamHandle stream, Touched touched) {
-  if (!wanted(device, stream)) return;
-  GraphOrder& order = device.capture()->order();
-  if (order.begin(std::move(touched))) order_ = &order;
-}
-
-OrderedWork::~OrderedWork() {
-  if (order_) order_->end();
+GraphOrder* OrderedWork::order_of(Device& device, StreamHandle stream) {
+  Capture* capture = device.capture();
+  const bool ours = capture && !capture->is_external() && capture->stream() == stream;
+  return ours && System::parallel_graphs() ? &capture->order() : nullptr;
 }
 
 }  // namespace weft::cuda

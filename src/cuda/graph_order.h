@@ -6,6 +6,8 @@
 #include <bitset>
 #include <cstddef>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "cuda/driver_types.h"
@@ -33,8 +35,6 @@ class GraphOrder {
   bool begin(Touched touched);
   /// It was, or failed.
   void end() noexcept;
-  /// Whether what is captured next on a stream waits for a single node.
-  bool waits_for_one(StreamHandle stream) const;
   /// Whether the stream stands where it should not, so that the graph must not be used.
   bool broken() const { return broken_; }
 
@@ -65,15 +65,24 @@ class GraphOrder {
 /// A piece of work on a device, from its beginning to its end, if it is captured into a graph of ours there.
 class OrderedWork {
  public:
-  OrderedWork(Device& device, StreamHandle stream, Touched touched);
-  ~OrderedWork();
+  /// `touched` gives what it touches, or nothing if nobody knows. Asked only where it matters: most work is not captured.
+  template <class Tell>
+  OrderedWork(Device& device, StreamHandle stream, const Tell& touched) : order_(order_of(device, stream)) {
+    if (!order_) return;
+    std::optional<Touched> memory = touched();
+    if (!memory || !order_->begin(std::move(*memory))) order_ = nullptr;
+  }
+  ~OrderedWork() {
+    if (order_) order_->end();
+  }
   OrderedWork(const OrderedWork&) = delete;
   OrderedWork& operator=(const OrderedWork&) = delete;
-  /// Whether somebody asks: what is touched need not be found out if nobody does.
-  static bool wanted(Device& device, StreamHandle stream);
 
  private:
-  GraphOrder* order_ = nullptr;
+  /// Null where nobody asks.
+  static GraphOrder* order_of(Device& device, StreamHandle stream);
+
+  GraphOrder* order_;
 };
 
 }  // namespace weft::cuda

@@ -122,13 +122,12 @@ int usual_block_size(int registers, int max_threads, int local_bytes) {
   return std::min(max_threads, running(128) > running(256) ? 128 : 256);
 }
 
-/// In graphs of our own, where nobody reads a graph by functions that know no such edges. One launch after the other, the driver
-/// takes longer for it than it saves. Behind several pieces of work they are not started early. Of a larger grid the first blocks would crowd where there is room early.
+/// In graphs of our own, where nobody reads a graph by functions that know no such edges; one launch after the other, the driver
+/// takes longer for it than it saves. Of a larger grid the first blocks would crowd where there is room early.
 bool KernelCode::may_start_early(StreamHandle stream, unsigned blocks) const {
   if (!traits_.waits_first || int(blocks) > device_.facts().sm_count) return false;
-  Capture* capture = device_.capture();
-  return capture && !capture->is_external() && device_.system().early_starts() &&
-         capture->order().waits_for_one(stream);
+  const Capture* capture = device_.capture();
+  return capture && !capture->is_external() && device_.system().early_starts() && capture->waits_for_one(stream);
 }
 
 KernelCode::~KernelCode() {

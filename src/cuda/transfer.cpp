@@ -179,10 +179,10 @@ void Device::copy(const ArrayDesc& to, MemorySpace* to_space, const std::shared_
     return;
   }
   const TransferShape shape = transfer_shape(to, &from, element_size);
-  std::optional<OrderedWork> order;
-  if (to_device && from_device)
-    order.emplace(*this, on->handle(),
-                  Touched{{runtime::data_range(from, element_size)}, {runtime::data_range(to, element_size)}});
+  const OrderedWork order(*this, on->handle(), [&]() -> std::optional<Touched> {
+    if (!to_device || !from_device) return std::nullopt;
+    return Touched{{runtime::data_range(from, element_size)}, {runtime::data_range(to, element_size)}};
+  });
   if (!shape.packed()) {
     if (to_device && from_device)
       return transfer_kernels().copy(shape, address(to.data), address(from.data), on->handle());
@@ -224,7 +224,7 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
   ContextScope scope(*this);
   const std::shared_ptr<Stream> on = stream();
   const auto* bytes = static_cast<const unsigned char*>(value);
-  auto in_order = [&] { return OrderedWork(*this, on->handle(), {{}, {runtime::data_range(to, element_size)}}); };
+  auto touched = [&] { return Touched{{}, {runtime::data_range(to, element_size)}}; };
   // The shortest period of the value: 0.0 in a vec3 is one byte again and again.
   std::size_t period = 1;
   while (period < element_size &&
@@ -234,7 +234,7 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
     const std::size_t count = std::size_t(element_count(to)) * element_size / period;
     std::uint32_t word = 0;
     std::memcpy(&word, bytes, period);
-    const OrderedWork order = in_order();
+    const OrderedWork order(*this, on->handle(), touched);
     const TimedScope timed(*this, on->handle(), kTimeFill, "memset");
     if (period == 1)
       WEFT_CUDA(api(), set8_async, address(to.data), std::uint8_t(word), count, on->handle());
@@ -245,7 +245,7 @@ void Device::fill(const ArrayDesc& to, std::size_t element_size, const void* val
     return;
   }
   if (element_size <= kMaxFillBytes) {
-    const OrderedWork order = in_order();
+    const OrderedWork order(*this, on->handle(), touched);
     return transfer_kernels().fill(transfer_shape(to, nullptr, element_size), address(to.data), value, element_size,
                                    on->handle());
   }

@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <memory>
-#include <optional>
 
 namespace weft::driver {
 namespace {
@@ -98,13 +97,12 @@ void GpuLaunch::queue(const cuda::Stream& stream) {
   }
   trailer.print = device_.prints().buffer();
   trailer.launch = device_.prints().next_launch();
-  std::optional<cuda::OrderedWork> order;
   if (device_.capture()) {
     trailer.launch |= cuda::PrintBoard::kInGraph;
     device_.keep_for_capture(variant_.binary);
-    if (binary.memory().all && binary.sums().empty() && cuda::OrderedWork::wanted(device_, stream.handle()))
-      order.emplace(device_, stream.handle(), binary.memory().of(arguments_, trailer.print));
   }
+  const cuda::OrderedWork order(device_, stream.handle(),
+                                [&] { return binary.memory().of(arguments_, trailer.print); });
   const cuda::TimedScope timed(device_, stream.handle(), cuda::kTimeKernel,
                                variant_.adjoint ? "backward kernel " : "forward kernel ", variant_.name);
   binary.gpu()->launch(stream.handle(), blocks_, block_dim_, arguments_, size_);

@@ -461,7 +461,7 @@ class BinaryStore::Search {
     meta.by_buckets = request_.form.bucket_sums && !meta.streams.empty();
     if (!request_.device) meta.objects = join_objects(emitted.bytes, apart);
     describe_code(module, emitted, meta);
-    if (request_.device) meta.memory = touched_memory(module);
+    if (request_.device && meta.sums.empty()) meta.memory = touched_memory(module);
     meta.ns_per_thread *= slower_;
     if (!first_text_.empty()) {
       meta.full_ir = codegen::packed_text(first_text_);

@@ -11,7 +11,7 @@ using analysis::ParamMemory;
 
 void add_arrays(const Type* type, std::uint32_t offset, std::uint8_t uses, std::vector<TouchedArray>& out) {
   if (type->is_array()) out.push_back({offset, std::uint32_t(type->element()->size()), uses});
-  if (type->is_struct() || type->is_indexed_array())
+  if (type->is_struct())
     for (const Field& f : type->fields()) add_arrays(f.type, offset + f.offset, uses, out);
 }
 
@@ -29,7 +29,8 @@ TouchedMemory touched_memory(const ir::Module& module) {
   return out;
 }
 
-cuda::Touched TouchedMemory::of(const char* block, std::uint64_t print_buffer) const {
+std::optional<cuda::Touched> TouchedMemory::of(const char* block, std::uint64_t print_buffer) const {
+  if (!all) return std::nullopt;
   cuda::Touched out;
   if (prints) out.written.push_back({std::uintptr_t(print_buffer), std::uintptr_t(print_buffer) + 1});
   auto add = [&](const runtime::ByteRange& range, int uses) {

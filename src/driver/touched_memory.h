@@ -2,6 +2,7 @@
 // is put in order (cuda/graph_order.h).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cuda/graph_order.h"
@@ -21,8 +22,8 @@ struct TouchedMemory {
   bool prints = false;  // which has to happen in the order of launches
   std::vector<TouchedArray> arrays;
 
-  /// That of a launch with such a block, which prints, if it does, to a buffer at that address.
-  cuda::Touched of(const char* block, std::uint64_t print_buffer) const;
+  /// That of a launch with such a block, which prints, if it does, to a buffer at that address; nothing if there is other memory.
+  std::optional<cuda::Touched> of(const char* block, std::uint64_t print_buffer) const;
 };
 
 TouchedMemory touched_memory(const ir::Module& module);

@@ -36,6 +36,8 @@ ONE_RUN = {
     "test_fake_driver": "programs of their own",
     "test_foreign_arrays": "programs of their own",
     "test_gpu_options": "about CUDA devices",
+    "test_graph_order": "programs of their own",
+    "test_late_launches": "programs of their own",
     "test_leaks": "memory of the host",
     "test_named": "about names",
     "test_native_gradients": "C++ for the CPU",

@@ -126,6 +126,15 @@ def graphs() -> None:
         wp.synchronize()
 
 
+def parallel() -> None:
+    """Graphs whose pieces run side by side."""
+    wp.config.parallel_graphs = True
+    try:
+        graphs()
+    finally:
+        wp.config.parallel_graphs = False
+
+
 def settings() -> None:
     device = wp.get_device("cuda:0")
     wp.set_mempool_release_threshold(device, 1 << 20)
@@ -163,7 +172,7 @@ def files() -> None:
         assert (y.numpy() == x.numpy()).all()
 
 
-PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, settings, algorithms, files, trees, grids, volumes]
+PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, parallel, settings, algorithms, files, trees, grids, volumes]
 
 
 def quietly(part: Callable[[], object]) -> Exception | None:

@@ -17,6 +17,10 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(program, *arguments, cache) -> subprocess.CompletedProcess:
+    return run_file(f"{HERE}/{program}.py", *arguments, cache=cache)
+
+
+def run_file(program, *arguments, cache) -> subprocess.CompletedProcess:
     path = os.pathsep.join(filter(None, [FAKE, os.environ.get("LD_LIBRARY_PATH")]))
     environment = {
         **os.environ,
@@ -25,7 +29,7 @@ def run(program, *arguments, cache) -> subprocess.CompletedProcess:
         "WEFT_FAKE_CUDA_RUNS": "1",
         "WARP_CACHE_PATH": str(cache),
     }
-    command = [sys.executable, f"{HERE}/{program}.py", *map(str, arguments)]
+    command = [sys.executable, str(program), *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done

@@ -1,7 +1,7 @@
 // What is captured stands behind what touches the same memory, and beside everything else.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -32,7 +32,7 @@ class GraphOrders : public testing::Test {
   }
   /// A node that says what it touches; its number.
   std::size_t node(std::vector<ByteRange> read, std::vector<ByteRange> written) {
-    const OrderedWork order(device, device.stream()->handle(), {std::move(read), std::move(written)});
+    const OrderedWork order(device, device.stream()->handle(), [&] { return Touched{read, written}; });
     launch();
     return fake::state().nodes.size() - 1;
   }
@@ -100,11 +100,22 @@ TEST_F(GraphOrders, BranchesAreSuchWork) {
   capture.end();
 }
 
+TEST_F(GraphOrders, WhoDoesNotKnowSaysNothing) {
+  Capture capture(device.stream(), false);
+  const auto one = node({}, {a}), two = node({}, {b});
+  {
+    const OrderedWork order(device, device.stream()->handle(), [] { return std::optional<Touched>(); });
+    EXPECT_EQ(behind(silent()), (Set{one, two}));
+  }
+  EXPECT_EQ(behind(node({}, {c})), Set{two + 1});
+  capture.end();
+}
+
 TEST_F(GraphOrders, NothingCapturedChangesNothing) {
   Capture capture(device.stream(), false);
   const auto one = node({}, {a}), two = node({}, {b});
   {
-    const OrderedWork order(device, device.stream()->handle(), {{a}, {}});
+    const OrderedWork order(device, device.stream()->handle(), [] { return Touched{{a}, {}}; });
   }
   EXPECT_EQ(behind(silent()), (Set{one, two}));
   capture.end();
@@ -117,9 +128,15 @@ TEST_F(GraphOrders, SettingsAndOtherStreamsKeepTheOrderOfTheStream) {
   const auto two = node({}, {b});
   System::want_parallel_graphs(true);
   EXPECT_EQ(behind(two), Set{one});
-  EXPECT_FALSE(OrderedWork::wanted(device, nullptr));
+  int asked = 0;
+  auto work = [&](StreamHandle stream) { const OrderedWork order(device, stream, [&] { return ++asked, Touched{}; }); };
+  work(nullptr);
+  EXPECT_EQ(asked, 0);
+  work(device.stream()->handle());
+  EXPECT_EQ(asked, 1);
   capture.end();
-  EXPECT_FALSE(OrderedWork::wanted(device, device.stream()->handle()));
+  work(device.stream()->handle());
+  EXPECT_EQ(asked, 1) << "what is not captured is asked nothing";
 }
 
 TEST_F(GraphOrders, DriversThatRefuseGetTheOrderOfTheStream) {
@@ -137,7 +154,7 @@ TEST_F(GraphOrders, AGraphWhoseOrderIsLostIsNone) {
   Capture capture(device.stream(), false);
   node({}, {a});
   {
-    const OrderedWork order(device, device.stream()->handle(), {{}, {b}});
+    const OrderedWork order(device, device.stream()->handle(), [] { return Touched{{}, {b}}; });
     launch();
     fake::state().failing["capture_continue"] = 801;
   }
