@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <tuple>
 
 #include "bind/build_counts.h"
@@ -122,7 +123,7 @@ class LateLaunch final : public runtime::LateStep {
   ~LateLaunch() override {
     if (kernel_.use_count() > 1) return;
     if (!nb::is_alive()) {  // leave it
-      new std::shared_ptr<PythonKernel>(std::move(kernel_));
+      new (std::nothrow) std::shared_ptr<PythonKernel>(std::move(kernel_));
       return;
     }
     const GilAcquire gil;  // the kernel goes with it, and what its scope knows of Python

@@ -344,7 +344,7 @@ class BinaryStore::Search {
       auto binary = assemble(std::move(meta), object);
       report_.source = BuildReport::Source::disk;
       return store_.publish(in_place(key, request_.device), binary);
-    } catch (const codegen::Error&) {
+    } catch (const codegen::Error&) {  // what can't be loaded is made again
     } catch (const cuda::DriverError&) {
     }
     return nullptr;

@@ -262,6 +262,13 @@ class Blocks {
   std::vector<Block> blocks_;
 };
 
+/// Whether a launch that takes one worker so many nanoseconds is sooner done by several: one has no copies, n share the work and
+/// pay for n − 1 copies.
+bool worth_copies(double alone, const std::vector<SumTarget>& targets, std::int64_t workers) {
+  const double copy = double(bytes_of(targets)) * kNsPerCopiedByte + kNsPerCopy;
+  return alone / double(workers) + copy * double(workers - 1) < alone;
+}
+
 /// What was added stays added when a check failed.
 struct AddUp {
   Blocks& blocks;
@@ -284,12 +291,10 @@ bool copies_pay(const KernelCode& code, const void* params, std::span<const SumS
   if (plan.chunks < 2) return false;
   std::vector<SumTarget> targets;
   if (!find_sum_targets(params, sums, targets)) return false;
-  const double workers = double(std::min<std::int64_t>(threads, plan.chunks));
-  // One worker has no copies; n workers share the work and pay for n − 1 copies. What launches took before says more than
-  // the estimate, which counts all branches.
+  // What launches took before says more than the estimate, which counts all branches.
   const double seen = seen_cost(code, double(total));
-  const double alone = seen > 0 ? seen : double(total) * code.ns_per_thread;
-  return alone / workers + (double(bytes_of(targets)) * kNsPerCopiedByte + kNsPerCopy) * (workers - 1) < alone;
+  return worth_copies(seen > 0 ? seen : double(total) * code.ns_per_thread, targets,
+                      std::min<std::int64_t>(threads, plan.chunks));
 }
 
 bool launch_with_sums(const KernelCode& code, const void* params, std::size_t param_bytes,
@@ -321,9 +326,8 @@ bool launch_in_parts(const KernelCode& code, const void* params, std::size_t par
   if (parts < 2) return false;
   std::vector<SumTarget> targets;
   if (!find_sum_targets(params, sums, targets)) return false;
-  const double alone = double(total) * code.ns_per_thread;
-  const double copies = double(bytes_of(targets)) * kNsPerCopiedByte * double(parts - 1);
-  if (alone / double(parts) + copies >= alone) return false;
+  // Short launches are done sooner on one core; their sums then have the order of threads, as without `deterministic`.
+  if (!worth_copies(double(total) * code.ns_per_thread, targets, parts)) return false;
   Blocks blocks(code.entry, params, param_bytes, sums, targets, parts);
   if (!blocks.make_all()) return false;
   blocks.part_threads = size;

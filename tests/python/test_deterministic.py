@@ -68,6 +68,23 @@ def test_sums_repeat(device):
     np.testing.assert_allclose(run()[0].numpy(), wanted, rtol=1e-2, atol=1e-2 * np.abs(values).max())
 
 
+@wp.kernel(module="unique", module_options={"deterministic": True})
+def add_at(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], x[i])
+
+
+@pytest.mark.parametrize("count", [100, 3000])
+def test_short_launches_on_the_cpu_add_in_the_order_of_threads(count):
+    """As other launches do that are too short for several cores: copies for parts of the grid would cost more than the kernel."""
+    x, to = _data()
+    out = wp.zeros(50, dtype=float, device="cpu")
+    wp.launch(add_at, count, [x, to, out], device="cpu")
+    wanted = np.zeros(50, np.float32)
+    np.add.at(wanted, to[:count], x[:count])
+    np.testing.assert_array_equal(out.numpy(), wanted)
+
+
 @each_device
 def test_slots_are_given_in_the_order_of_threads(device):
     count, slots = wp.zeros(1, dtype=int, device=device), wp.zeros(N, dtype=int, device=device)

@@ -49,7 +49,7 @@ class GraphOrders : public testing::Test {
     return out;
   }
   using Set = std::set<std::size_t>;
-  static constexpr ByteRange a{100, 200}, b{200, 300}, c{300, 400}, a_end{199, 200};
+  ByteRange a{100, 200}, b{200, 300}, c{300, 400}, a_end{199, 200};
 };
 
 TEST_F(GraphOrders, ReadersFollowWritersAndWritersReaders) {
@@ -115,7 +115,7 @@ TEST_F(GraphOrders, NothingCapturedChangesNothing) {
   Capture capture(device.stream(), false);
   const auto one = node({}, {a}), two = node({}, {b});
   {
-    const OrderedWork order(device, device.stream()->handle(), [] { return Touched{{a}, {}}; });
+    const OrderedWork order(device, device.stream()->handle(), [this] { return Touched{{a}, {}}; });
   }
   EXPECT_EQ(behind(silent()), (Set{one, two}));
   capture.end();
@@ -154,7 +154,7 @@ TEST_F(GraphOrders, AGraphWhoseOrderIsLostIsNone) {
   Capture capture(device.stream(), false);
   node({}, {a});
   {
-    const OrderedWork order(device, device.stream()->handle(), [] { return Touched{{}, {b}}; });
+    const OrderedWork order(device, device.stream()->handle(), [this] { return Touched{{}, {b}}; });
     launch();
     fake::state().failing["capture_continue"] = 801;
   }
@@ -195,7 +195,9 @@ TEST_F(GraphOrders, AnyProgramKeepsItsConflictsAndNoOthers) {
     std::size_t free = 0;
     for (std::size_t k = 0; k < count; ++k)
       for (std::size_t j = 0; j < k; ++j) {
-        if (touched[k].meets(touched[j])) ASSERT_TRUE(follows(k, j, before)) << j << " " << k;
+        if (touched[k].meets(touched[j])) {
+          ASSERT_TRUE(follows(k, j, before)) << j << " " << k;
+        }
         free += !follows(k, j, before);
       }
     EXPECT_GT(free, 100u);
