@@ -168,7 +168,7 @@ void GraphJournal::launched(const driver::LaunchWork& work, std::shared_ptr<cons
         other("argument '" + p.name + "' of kernel '" + kernel.name() + "', which " + problem);
     });
   if (!refused.empty()) return;
-  driver::LaunchForm form = driver::form_of(signature.layout, block, work.dims.size());
+  driver::LaunchForm form = driver::form_of(signature.layout, block, work.dims.size(), &signature.order);
   form.strided |= form.large;  // wherever it is built later
   form.aligned = false;        // memory of a loaded graph lies elsewhere
   const auto key = std::pair<const driver::KernelSignature*, std::size_t>(&signature, form.index());

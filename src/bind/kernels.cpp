@@ -319,7 +319,7 @@ WEFT_HOT const driver::KernelVariant& variant_for(PythonKernel& kernel, driver::
                                                   std::span<const std::int64_t> dims, const char* block, bool adjoint,
                                                   cuda::Device* device) {
   driver::LaunchForm form = adjoint ? driver::tape_form(kernel, signature, block, dims.size())
-                                    : driver::form_of(signature.layout, block, dims.size());
+                                    : driver::form_of(signature.layout, block, dims.size(), &signature.order);
   form.adjoint = adjoint;
   form.meet = adjoint && driver::gradients_may_meet(signature.layout, block);
   const driver::KernelVariant* ready = signature.ready(form, device);

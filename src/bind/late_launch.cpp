@@ -211,7 +211,7 @@ bool launch_late(const std::shared_ptr<PythonKernel>& kernel, driver::KernelSign
                  const ArgumentList& args, const char* block, std::span<const std::int64_t> dims,
                  const LaunchPlace& place, bool needs_python) {
   if (kFreeThreaded || !runtime::LateWork::enabled()) return false;
-  const driver::LaunchForm form = driver::form_of(signature.layout, block, dims.size());
+  const driver::LaunchForm form = driver::form_of(signature.layout, block, dims.size(), &signature.order);
   const driver::KernelVariant* ready = signature.ready(form, place.device);
   auto is_now = [&] {
     return ready &&

@@ -101,7 +101,7 @@ class __attribute__((visibility("hidden"))) ArgumentList {
   PyObject* operator[](std::size_t i) const { return items_[i]; }
 
  private:
-  PyObject* few_[16];
+  PyObject* few_[64];
   std::unique_ptr<PyObject*[]> many_;
   PyObject** items_ = few_;
   std::size_t size_ = 0;

@@ -128,7 +128,7 @@ WEFT_HOT void Kernel::Impl::launch_as_it_is(const std::shared_ptr<Impl>& self, s
       plain && !followed && plain->layout.size <= kSmallBlock && dims.size() - 1 < kMaxRank) {
     alignas(8) char block[kSmallBlock];
     if (driver::pack_plain(plain->layout, args, block)) {
-      const driver::LaunchForm form = driver::form_of(plain->layout, block, dims.size());
+      const driver::LaunchForm form = driver::form_of(plain->layout, block, dims.size(), &plain->order);
       if (const driver::KernelVariant* ready = plain->ready(form, where.device))
         return run(*ready, block, {dims, cpu_options(), where.gpu});
     }
@@ -174,7 +174,7 @@ void Kernel::Impl::launch_slowly(const std::shared_ptr<Impl>& self, std::span<co
     if (where.device && !options().gpu.block && find_shares_memory(signature, dims.size())) throw driver::NeedsBlock{};
     return driver::launch_watched(std::move(launch), tape);
   }
-  const driver::LaunchForm form = driver::form_of(signature.layout, launch.block, dims.size());
+  const driver::LaunchForm form = driver::form_of(signature.layout, launch.block, dims.size(), &signature.order);
   const driver::KernelVariant& variant = form_for(signature, dims, launch.block, form, where.device);
   start({self, signature, variant, launch.block, dims, where, false, launch.memory, launch.owner});
 }

@@ -65,7 +65,8 @@ void GraphWrites::add_gradients(const KernelSignature& signature, const char* bl
 
 void GraphWrites::settle(Work& work) {
   const Launch& launch = *work.launch;
-  const LaunchForm form = form_of(launch.signature->layout, launch.bytes(), launch.dims.size());
+  const LaunchForm form =
+      form_of(launch.signature->layout, launch.bytes(), launch.dims.size(), &launch.signature->order);
   const TapeFacts* facts = &launch.kernel->facts_for(*launch.signature, form);
   const std::string by = "a graph with kernel '" + launch.kernel->name() + "'";
   if (facts->written_elsewhere) work.ranges.push_back({runtime::kAnywhere, by});

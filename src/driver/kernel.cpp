@@ -296,7 +296,7 @@ const TangentPlan& Kernel::tangent_plan(KernelSignature& signature, LaunchForm f
 }
 
 LaunchForm tape_form(Kernel& kernel, KernelSignature& signature, const char* block, std::size_t rank) {
-  LaunchForm form = form_of(signature.layout, block, rank);
+  LaunchForm form = form_of(signature.layout, block, rank, &signature.order);
   const std::vector<runtime::ByteRange> objects = memory_of_objects(signature.layout, block);
   if (objects.empty()) return form;
   LaunchForm apart = form;

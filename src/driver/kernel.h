@@ -56,6 +56,7 @@ struct FormTable {
 struct KernelSignature {
   std::vector<const Type*> types;
   ParamLayout layout;
+  mutable ArrayOrder order;
   FormTable host;
   std::atomic<FormTable*> cuda[kMaxCudaDevices] = {};  // by ordinal; made on first use
   std::atomic<FormTable*> bucketed = nullptr;      // CPU: forms with bucket_sums; made on first use, for few have any

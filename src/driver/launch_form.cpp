@@ -1,6 +1,9 @@
 // Looking at the descriptors of a block.
 #include "driver/launch_form.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "runtime/array.h"
 #include "support/hot.h"
 
@@ -34,13 +37,8 @@ LaunchForm LaunchForm::of(const ir::Form& form) {
 
 namespace {
 
-/// Calls visit(descriptor, element size) for every array of a block.
-template <class Visit>
-WEFT_HOT void visit_arrays(const Type* type, const char* at, const Visit& visit) {
-  if (type->is_struct())
-    for (const Field& f : type->fields()) visit_arrays(f.type, at + f.offset, visit);
-  else if (type->is_array())
-    visit(*reinterpret_cast<const ArrayDesc*>(at), *type);
+const ArrayDesc& desc_at(const void* block, const ParamLayout::Array& array) {
+  return *reinterpret_cast<const ArrayDesc*>(static_cast<const char*>(block) + array.offset);
 }
 
 }  // namespace
@@ -49,47 +47,57 @@ bool gradients_may_meet(const ParamLayout& layout, const void* block) {
   runtime::ByteRange seen[64];
   std::size_t count = 0;
   bool meet = false;
-  for (const ParamLayout::Param& p : layout.params)
-    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
-      if (!desc.grad) return;
-      for (std::int32_t d = 0; d < desc.ndim; ++d) meet |= desc.shape[d] > 1 && desc.strides[d] == 0;
-      const runtime::ByteRange range = runtime::grad_range(desc, type.element()->size());
-      for (std::size_t k = 0; k < count; ++k) meet |= range.intersects(seen[k]);
-      if (count < std::size(seen))
-        seen[count++] = range;
-      else
-        meet = true;  // too many to compare: the careful form
-    });
+  for (const ParamLayout::Array& array : layout.arrays) {
+    const ArrayDesc& desc = desc_at(block, array);
+    if (!desc.grad) continue;
+    for (std::int32_t d = 0; d < desc.ndim; ++d) meet |= desc.shape[d] > 1 && desc.strides[d] == 0;
+    const runtime::ByteRange range = runtime::grad_range(desc, array.element_size);
+    for (std::size_t k = 0; k < count; ++k) meet |= range.intersects(seen[k]);
+    if (count < std::size(seen))
+      seen[count++] = range;
+    else
+      meet = true;  // too many to compare: the careful form
+  }
   return meet;
 }
 
-WEFT_HOT LaunchForm form_of(const ParamLayout& layout, const void* block, std::size_t rank) {
-  // Each range is found once, and the comparisons have no branch: kernels of sixty arrays have 1800 pairs.
-  std::uintptr_t lows[64], highs[64];
+void ArrayOrder::note(const std::uintptr_t* lows, std::size_t count) {
+  std::uint8_t sorted[kMost];
+  std::iota(sorted, sorted + count, std::uint8_t(0));
+  std::sort(sorted, sorted + count, [&](std::uint8_t a, std::uint8_t b) { return lows[a] < lows[b]; });
+  for (std::size_t k = 0; k < count; ++k) order_[k].store(sorted[k], std::memory_order_relaxed);
+}
+
+WEFT_HOT LaunchForm form_of(const ParamLayout& layout, const void* block, std::size_t rank, ArrayOrder* order) {
+  std::uintptr_t lows[ArrayOrder::kMost], highs[ArrayOrder::kMost];
   std::size_t count = 0;
   LaunchForm form;
   form.rank = std::uint8_t(rank);
   std::uint64_t beyond = 0;  // bits above the 32 of signed numbers
   std::uint64_t begins = 0;  // bits of addresses and of distances between rows
-  for (const ParamLayout::Param& p : layout.params)
-    visit_arrays(p.type, static_cast<const char*>(block) + p.offset, [&](const ArrayDesc& desc, const Type& type) {
-      const std::uint64_t element = type.element()->size();
-      for (std::uint32_t d = 0; d < type.rank(); ++d)
-        beyond |= (std::uint64_t(desc.shape[d]) + 0x80000000u) | (std::uint64_t(desc.strides[d]) + 0x80000000u);
-      begins |= reinterpret_cast<std::uintptr_t>(desc.data) | reinterpret_cast<std::uintptr_t>(desc.grad);
-      for (std::uint32_t d = 0; d + 1 < type.rank(); ++d) begins |= std::uint64_t(desc.strides[d]);
-      if (desc.data && desc.strides[type.rank() - 1] != std::int64_t(element)) form.strided = true;
-      const runtime::ByteRange range = runtime::data_range(desc, element);
-      if (range.lo == range.hi) return;
-      bool meets = false;
-      for (std::size_t k = 0; k < count; ++k) meets |= (range.lo < highs[k]) & (lows[k] < range.hi);
-      if (meets || count == std::size(lows)) {
-        form.no_overlap = false;  // or too many to compare: the careful form
-      } else {
-        lows[count] = range.lo;
-        highs[count++] = range.hi;
-      }
-    });
+  for (const ParamLayout::Array& array : layout.arrays) {
+    const ArrayDesc& desc = desc_at(block, array);
+    for (std::uint32_t d = 0; d < array.rank; ++d)
+      beyond |= (std::uint64_t(desc.shape[d]) + 0x80000000u) | (std::uint64_t(desc.strides[d]) + 0x80000000u);
+    begins |= reinterpret_cast<std::uintptr_t>(desc.data) | reinterpret_cast<std::uintptr_t>(desc.grad);
+    for (std::uint32_t d = 0; d + 1 < array.rank; ++d) begins |= std::uint64_t(desc.strides[d]);
+    if (desc.data && desc.strides[array.rank - 1] != std::int64_t(array.element_size)) form.strided = true;
+    const runtime::ByteRange range = runtime::data_range(desc, array.element_size);
+    if (range.lo == range.hi) continue;
+    if (count == ArrayOrder::kMost) {
+      form.no_overlap = false;  // too many to compare: the careful form
+      continue;
+    }
+    lows[count] = range.lo;
+    highs[count++] = range.hi;
+  }
+  if (form.no_overlap && !(order && order->apart(lows, highs, count))) {
+    bool meet = false;  // without branches
+    for (std::size_t k = 1; k < count; ++k)
+      for (std::size_t j = 0; j < k; ++j) meet |= (lows[k] < highs[j]) & (lows[j] < highs[k]);
+    form.no_overlap = !meet;
+    if (order && !meet) order->note(lows, count);
+  }
   form.large = beyond >> 32;
   form.aligned = layout.asks_alignment && !form.strided && !form.large && begins % ir::kAlignedRows == 0;
   return form;

@@ -2,6 +2,8 @@
 // looking at a launch, asked of the compiler, and part of the keys under which code is kept. A size of blocks that code is
 // made for would be one more field.
 #pragma once
+#include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -60,8 +62,31 @@ struct LaunchForm {
   static LaunchForm of(const ir::Form& form);
 };
 
+/// In which order the arrays of a kernel's last launch lay in memory. The next one's mostly lie in the same, which is seen by comparing neighbours
+/// alone: kernels of sixty arrays have 1800 pairs. Any number of threads may ask; what others wrote is only a guess.
+class ArrayOrder {
+ public:
+  static constexpr std::size_t kMost = 64;
+  /// Whether arrays lie one behind the other in the order as known.
+  bool apart(const std::uintptr_t* lows, const std::uintptr_t* highs, std::size_t count) const {
+    std::uint64_t seen = 0;
+    std::uintptr_t reached = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t at = order_[k].load(std::memory_order_relaxed);
+      if (at >= count || lows[at] < reached) return false;
+      seen |= std::uint64_t(1) << at;
+      reached = highs[at];
+    }
+    return std::size_t(std::popcount(seen)) == count;
+  }
+  void note(const std::uintptr_t* lows, std::size_t count);
+
+ private:
+  std::atomic<std::uint8_t> order_[kMost] = {};
+};
+
 /// The form of a launch with a filled block; of the plain kernel, until somebody asks for more.
-LaunchForm form_of(const ParamLayout& layout, const void* block, std::size_t rank);
+LaunchForm form_of(const ParamLayout& layout, const void* block, std::size_t rank, ArrayOrder* order = nullptr);
 /// Whether gradients of a block's arrays share memory, or elements of one of its arrays do: LaunchForm::meet.
 bool gradients_may_meet(const ParamLayout& layout, const void* block);
 

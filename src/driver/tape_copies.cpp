@@ -95,7 +95,7 @@ class MovedGradient final : public TapedFunction {
     to.grad().fill_zero();
     CopyLaunch launch("copy_", {from, taken});
     announce_gradients(*launch.signature, launch.bytes(), launch.kernel->name());
-    LaunchForm form = form_of(launch.signature->layout, launch.bytes(), launch.dims.size());
+    LaunchForm form = form_of(launch.signature->layout, launch.bytes(), launch.dims.size(), &launch.signature->order);
     form.adjoint = true;
     const KernelVariant& variant =
         launch.kernel->form_for(*launch.signature, launch.dims, launch.bytes(), form, launch.place.device);

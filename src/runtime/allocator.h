@@ -1,7 +1,8 @@
 // Host memory for arrays. Blocks are aligned to 64 bytes (a cache line, the widest vector); from 2 MiB on they are
 // aligned to 2 MiB and huge pages are asked for. Sizes are checked before the system is asked, so that absurd ones give
 // an error instead of a killed process. Of large blocks the last few stay with the process (kKeptBytes at most): programs
-// make the same work space in every step, and pages that the system gives have to be cleared first. Thread-safe.
+// make the same work space in every step, and pages that the system gives have to be cleared first. Of small ones each thread keeps
+// a few of every size, two megabytes at most. Thread-safe.
 #pragma once
 #include <cstddef>
 #include <cstdint>

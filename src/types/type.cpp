@@ -290,9 +290,20 @@ const Type* scalar_from_user_name(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+void list_arrays(const Type* type, std::uint32_t offset, std::vector<ParamLayout::Array>& out) {
+  if (type->is_array()) out.push_back({offset, type->element()->size(), std::uint32_t(type->rank())});
+  if (type->is_struct())
+    for (const Field& f : type->fields()) list_arrays(f.type, offset + f.offset, out);
+}
+
+}  // namespace
+
 void ParamLayout::add(std::string name, const Type* type) {
-  std::uint32_t offset = align_up(size, type->align());
-  params.push_back({std::move(name), type, offset});
+  const std::uint32_t offset = align_up(size, type->align());
+  params.push_back({type, offset, std::move(name)});
+  list_arrays(type, offset, arrays);
   size = offset + type->size();
   align = std::max(align, type->align());
 }

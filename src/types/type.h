@@ -164,11 +164,16 @@ bool has_floats(const Type* type);
 /// Where each parameter of a kernel lies in the parameter block: C layout in declaration order.
 struct ParamLayout {
   struct Param {
-    std::string name;
     const Type* type = nullptr;
     std::uint32_t offset = 0;
+    std::string name;
+  };
+  /// A descriptor in the block: an array, or one in a struct. Every launch looks at all of them.
+  struct Array {
+    std::uint32_t offset = 0, element_size = 0, rank = 0;
   };
   std::vector<Param> params;
+  std::vector<Array> arrays;
   std::uint32_t size = 0;
   std::uint32_t align = 1;
   bool asks_alignment = false;  // there is code for arrays whose rows all begin at multiples of 16 bytes

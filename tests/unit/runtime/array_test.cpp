@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "runtime/allocator.h"
 #include "runtime/errors.h"
@@ -51,6 +52,38 @@ TEST(Allocator, alignsSmallAndLargeBlocksAndCounts) {
   EXPECT_EQ(after.live_bytes, before.live_bytes);
   EXPECT_EQ(after.total_blocks, before.total_blocks + 3);
   EXPECT_GE(after.peak_bytes, before.live_bytes + kHugeBlock);
+}
+
+TEST(Allocator, smallBlocksGoFromHandToHand) {
+  // Freed by this thread and by others, more of a size than a thread keeps, ends of threads: each block is memory of its own.
+  const auto churn = [](unsigned seed, std::vector<std::pair<void*, std::uint64_t>>& blocks) {
+    std::mt19937 random(seed);
+    for (int turn = 0; turn < 4000; ++turn) {
+      if (blocks.size() < 60 || random() % 2) {
+        const std::uint64_t bytes = random() % 3 ? random() % 300 : random() % 6000;
+        const bool zeroed = random() % 2;
+        auto* memory = static_cast<unsigned char*>(host_allocate(bytes, zeroed));
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(memory) % kHostAlignment, 0u);
+        for (std::uint64_t k = 0; zeroed && k < bytes; ++k) ASSERT_EQ(memory[k], 0);
+        std::memset(memory, int(bytes % 255) + 1, bytes);
+        blocks.push_back({memory, bytes});
+      } else {
+        std::swap(blocks[random() % blocks.size()], blocks.back());
+        const auto [memory, bytes] = blocks.back();
+        for (std::uint64_t k = 0; k < bytes; ++k)
+          ASSERT_EQ(static_cast<unsigned char*>(memory)[k], int(bytes % 255) + 1) << "somebody else has it, too";
+        host_free(memory, bytes);
+        blocks.pop_back();
+      }
+    }
+  };
+  const AllocatorStats before = host_allocator_stats();
+  std::vector<std::pair<void*, std::uint64_t>> blocks;
+  churn(1, blocks);
+  for (unsigned turn = 2; turn < 5; ++turn) std::thread([&] { churn(turn, blocks); }).join();
+  churn(5, blocks);
+  for (auto [memory, bytes] : blocks) host_free(memory, bytes);
+  EXPECT_EQ(host_allocator_stats().live_blocks, before.live_blocks);
 }
 
 TEST(Allocator, absurdSizesAreErrorsWithTheSize) {
