@@ -486,7 +486,8 @@ print("alive")
 """
 
 
-@pytest.mark.parametrize("body", ["wp.launch(spin, 40_000_000, [x, 99])", "while wp.launch(spin, 1000, [x, 9]) is None: pass"])
+# Not `while wp.launch(…) is None: pass`: the end of such a turn lies outside of the `try` as Python 3.13 compiles it.
+@pytest.mark.parametrize("body", ["wp.launch(spin, 40_000_000, [x, 99])", "while True: wp.launch(spin, 1000, [x, 9])"])
 @pytest.mark.cpu_only("in a program of its own")
 def test_ctrl_c_ends_launches(body, tmp_path):
     script = tmp_path / "long.py"
