@@ -2,12 +2,11 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-
-#include <algorithm>
 
 #include "bind/build_counts.h"
 #include "bind/compile_session.h"

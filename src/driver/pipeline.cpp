@@ -62,7 +62,7 @@ void drop_unused(ir::Module& module, const ir::Function* root = nullptr) {
     ir::walk(*function->body, [&](const ir::Op& op) { use(op.callee); });
     for (const ir::Function* link : {function->gradient, function->replay, function->derives}) use(link);
   }
-  std::erase_if(module.functions, [&](const auto& function) { return !used.count(function.get()); });
+  std::erase_if(module.functions, [&](const auto& function) { return !used.contains(function.get()); });
 }
 
 /// For the last time before code generation: gradients and replays have served, and their functions are like any other.
@@ -84,14 +84,14 @@ using Each = std::function<void(ir::Function&)>;
 
 // The body of a native function is a list of what its C++ calls: nothing in it is simplified, and nothing goes.
 
-Stage on_each(std::string_view name, Each pass) {
+Stage on_each(std::string_view name, const Each& pass) {
   return {name, [pass](ir::Module& module, const CompileOptions&) {
             for (auto& function : module.functions)
               if (function->native.empty()) pass(*function);
           }};
 }
 
-Stage on_gpu(std::string_view name, Each pass) {
+Stage on_gpu(std::string_view name, const Each& pass) {
   return {name, [pass](ir::Module& module, const CompileOptions& options) {
             if (!options.gpu.target) return;
             for (auto& function : module.functions) pass(*function);

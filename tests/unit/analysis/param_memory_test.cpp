@@ -20,7 +20,7 @@ ParamMemory memory_of(const std::string& lines, const std::string& called = "") 
   return module ? param_memory(*module) : ParamMemory{};
 }
 
-void expect_uses(const ParamMemory& memory, std::vector<std::uint8_t> uses) {
+void expect_uses(const ParamMemory& memory, const std::vector<std::uint8_t>& uses) {
   EXPECT_TRUE(memory.all);
   EXPECT_FALSE(memory.prints);
   EXPECT_EQ(memory.uses, uses);
