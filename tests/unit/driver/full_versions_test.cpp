@@ -61,7 +61,9 @@ TEST(FullVersions, ThatCantBeMadeAreSettledAllTheSame) {
 
 TEST(FullVersions, ThoseThatCostMostForTheirSizeComeFirst) {
   std::atomic<bool> go{false};
+  std::atomic<int> waiting{0};
   auto wait = [&](BuildReport&, std::string&) {
+    ++waiting;
     while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return std::make_shared<const KernelBinary>();
   };
@@ -73,6 +75,12 @@ TEST(FullVersions, ThoseThatCostMostForTheirSizeComeFirst) {
   std::vector<std::shared_ptr<FullVersion>> busy, all;
   for (int k = 0; k < kMostThreads; ++k) busy.push_back(FullVersion::create(wait));
   for (const auto& one : busy) one->want();
+  // Until all threads that there are have begun one: who comes later would take what is wanted by then.
+  for (int before = 0, still = 0; still < 100; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    if (const int now = waiting; now > 0 && now == before)
+      ++still;
+    else
+      before = now, still = 0;
   for (int k = 0; k < 2 * kMostThreads; ++k) all.push_back(FullVersion::create(sleep, k == 0 ? 1000 : 10));
   for (std::size_t k = 0; k < all.size(); ++k) all[k]->note_launch(k == 0 ? 9e-3 : 1e-3 * double(k));
   for (const auto& one : all) one->want();  // the worst first
