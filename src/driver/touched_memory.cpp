@@ -5,17 +5,7 @@
 #include "codegen/codegen.h"
 
 namespace weft::driver {
-namespace {
-
 using analysis::ParamMemory;
-
-void add_arrays(const Type* type, std::uint32_t offset, std::uint8_t uses, std::vector<TouchedArray>& out) {
-  if (type->is_array()) out.push_back({offset, std::uint32_t(type->element()->size()), uses});
-  if (type->is_struct())
-    for (const Field& f : type->fields()) add_arrays(f.type, offset + f.offset, uses, out);
-}
-
-}  // namespace
 
 TouchedMemory touched_memory(const ir::Module& module) {
   const ParamMemory known = analysis::param_memory(module);
@@ -24,8 +14,11 @@ TouchedMemory touched_memory(const ir::Module& module) {
   out.prints = known.prints;
   if (!known.all) return out;
   const ParamLayout layout = codegen::param_layout(*module.functions.back());
-  for (std::size_t k = 0; k < known.uses.size(); ++k)
-    if (known.uses[k]) add_arrays(layout.params[k].type, layout.params[k].offset, known.uses[k], out.arrays);
+  std::size_t k = 0;  // the parameter that the array is, or is a part of
+  for (const ParamLayout::Array& array : layout.arrays) {
+    while (k + 1 < layout.params.size() && layout.params[k + 1].offset <= array.offset) ++k;
+    if (known.uses[k]) out.arrays.push_back({array.offset, array.element_size, known.uses[k]});
+  }
   return out;
 }
 
