@@ -115,7 +115,7 @@ class System {
   PinnedMemory pinned_{*this};
   Timing timing_;
   bool can_start_early_ = false;
-  static inline std::atomic<bool> early_starts_wanted_{true}, parallel_graphs_{false};
+  static inline std::atomic<bool> early_starts_wanted_{true}, parallel_graphs_{true};
   std::atomic<bool (*)() noexcept> interrupt_{nullptr};
 };
 

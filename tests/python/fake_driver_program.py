@@ -126,13 +126,13 @@ def graphs() -> None:
         wp.synchronize()
 
 
-def parallel() -> None:
-    """Graphs whose pieces run side by side."""
-    wp.config.parallel_graphs = True
+def one_by_one() -> None:
+    """Graphs whose pieces run one behind the other."""
+    wp.config.parallel_graphs = False
     try:
         graphs()
     finally:
-        wp.config.parallel_graphs = False
+        wp.config.parallel_graphs = True
 
 
 def settings() -> None:
@@ -172,7 +172,7 @@ def files() -> None:
         assert (y.numpy() == x.numpy()).all()
 
 
-PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, parallel, settings, algorithms, files, trees, grids, volumes]
+PARTS: list[Callable[[], None]] = [arrays, streams, launches, graphs, one_by_one, settings, algorithms, files, trees, grids, volumes]
 
 
 def quietly(part: Callable[[], object]) -> Exception | None:

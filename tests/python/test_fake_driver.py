@@ -38,7 +38,7 @@ def run_with(module: str, statements: str, folder) -> None:
     assert run(code="\n".join(lines), WEFT_FAKE_CUDA_RUNS="1", WARP_CACHE_PATH=str(folder)).endswith("done\n")
 
 
-@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "parallel", "settings", "algorithms", "files", "trees", "grids"])
+@pytest.mark.parametrize("part", ["arrays", "streams", "launches", "graphs", "one_by_one", "settings", "algorithms", "files", "trees", "grids"])
 def test_every_call_may_fail(part):
     assert "memory lost by []" in run("every", "999", part)
 

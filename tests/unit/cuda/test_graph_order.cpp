@@ -23,9 +23,6 @@ class GraphOrders : public testing::Test {
   ContextScope scope{device};
   KernelCode code{device, std::span("image", 5), "k"};
 
-  GraphOrders() { System::want_parallel_graphs(true); }
-  ~GraphOrders() override { System::want_parallel_graphs(false); }
-
   void launch() {
     char arguments[8] = {};
     code.launch(device.stream()->handle(), 1, 32, arguments, sizeof arguments);

@@ -48,7 +48,7 @@ kernel_cache_dir: str | None = None  # where; None: WARP_CACHE_PATH, else the us
 compile_ahead: bool = True  # idle cores compile the next kernels of a module whose kernels are being compiled
 first_versions: bool = True  # large kernels run by a version that compiles quickly until idle cores made the full one
 overlapped_launches: bool = True  # kernels of graphs may be started while those before them end (H100 and later)
-parallel_graphs: bool = False  # pieces of graphs on GPUs run side by side where none needs what another one makes
+parallel_graphs: bool = True  # pieces of graphs on GPUs run side by side where none needs what another one makes
 late_launches: bool = True  # launches on GPUs may wait in a queue while all cores make their code, from four cores on
 load_module_max_workers: int = 0  # threads that compile when modules are loaded: 0 is one per core
 
