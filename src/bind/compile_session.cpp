@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "sema/scan.h"
-#include "syntax/lexer.h"
 
 namespace weft::bind {
 namespace {
@@ -66,50 +65,48 @@ class CompileSession::Fingerprint {
     hasher_.value(decl.known_returns ? decl.known_returns->size() + 1 : 0);
     if (decl.known_returns)
       for (const builtins::Pattern& known : *decl.known_returns) add_pattern(hasher_, known);
-    if (decl.owned_scope) add_names(source, *decl.def, *decl.owned_scope);
+    if (decl.owned_scope) add_names(decl, *decl.owned_scope);
   }
 
   Hash128 finish() const { return hasher_.finish(); }
 
  private:
-  void add_names(const SourceFile& source, const syntax::FunctionDef& def, sema::Scope& scope) {
-    DiagnosticSink quiet;
-    const std::vector<syntax::Token> tokens = syntax::tokenize(source, quiet);
-    auto text_of = [&](std::size_t i) { return source.text().substr(tokens[i].offset, tokens[i].length); };
-    auto is = [&](std::size_t i, syntax::TokenKind kind) { return i < tokens.size() && tokens[i].kind == kind; };
+  void add_names(const sema::FunctionDecl& decl, sema::Scope& scope) {
+    const std::span<const syntax::DottedName> words = decl.tree->names;
     std::vector<std::string> names(std::begin(kOperators), std::end(kOperators));
     std::unordered_set<std::string_view> fresh(std::begin(kOperators), std::end(kOperators));
-    auto begins_name = [&](std::size_t i) {
-      return is(i, syntax::TokenKind::name) && (i == 0 || !is(i - 1, syntax::TokenKind::dot));
-    };
-    for (std::size_t i = 0; i < tokens.size(); ++i)
-      if (begins_name(i) && fresh.insert(text_of(i)).second) names.emplace_back(text_of(i));
+    for (const syntax::DottedName& dotted : words)
+      if (fresh.insert(dotted[0]).second) names.emplace_back(dotted[0]);
     // The text says which names there are; so a name that stands for nothing needs no word in the hash.
     for (const std::string& name : ask_names(scope, std::move(names)))
       if (const CompileSession::Answer& answer = ask(scope, name)) add_answer(name, answer);
-    const sema::FunctionScan scan = sema::scan(def);
+    std::optional<sema::FunctionScan> scan;  // few functions need it
+    auto scanned = [&]() -> const sema::FunctionScan& { return scan ? *scan : scan.emplace(sema::scan(*decl.def)); };
     auto is_own = [&](std::string_view name) {
       auto is_it = [&](const syntax::Param& p) { return p.name == name; };
-      return scan.assigned.count(name) || std::any_of(def.params.begin(), def.params.end(), is_it);
+      return std::any_of(decl.def->params.begin(), decl.def->params.end(), is_it) || scanned().assigned.count(name);
     };
     // Members of modules, classes and objects, by the dotted names of the text. Looking into an object runs code of the
     // program's, so it is left alone if only its name is the same as that of a variable here.
     std::set<std::string> done;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (!begins_name(i) || !is(i + 1, syntax::TokenKind::dot)) continue;
-      std::string path(text_of(i));
+    for (const syntax::DottedName& dotted : words) {
+      if (dotted.size() == 1) continue;
+      std::string path(dotted[0]);
       const CompileSession::Answer* answer = &ask(scope, path);
       if (*answer && (*answer)->kind != sema::Symbol::Kind::scope && is_own(path)) continue;
-      for (std::size_t at = i + 1; *answer && (*answer)->scope; at += 2) {
-        if (!is(at, syntax::TokenKind::dot) || !is(at + 1, syntax::TokenKind::name)) break;
+      for (std::size_t at = 1; at < dotted.size() && *answer && (*answer)->scope; ++at) {
         sema::Scope& inner = *(*answer)->scope;
-        answer = &ask(inner, text_of(at + 1));
-        path += "." + std::string(text_of(at + 1));
+        answer = &ask(inner, dotted[at]);
+        (path += '.') += dotted[at];
         if (done.insert(path).second) add_answer(path, *answer);
       }
     }
-    if (session_.ahead_ && !scan.statics.empty()) throw NotAhead{};
-    for (const syntax::CallExpr* call : scan.statics) {
+    if (decl.tree->source->text().find("static") != std::string_view::npos) add_statics(scanned().statics, scope);
+  }
+
+  void add_statics(std::span<const syntax::CallExpr* const> calls, sema::Scope& scope) {
+    if (session_.ahead_ && !calls.empty()) throw NotAhead{};
+    for (const syntax::CallExpr* call : calls) {
       if (call->args.size() != 1) continue;
       const std::string text = sema::source_text(*call->args[0]);
       try {

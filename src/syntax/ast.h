@@ -329,10 +329,14 @@ struct UnsupportedStmt : Stmt {
 };
 
 /// A parsed file. Owns its nodes and keeps the source alive.
+/// A name and the attributes behind it, as words: wp.vec3 in wp.vec3(x).
+using DottedName = std::span<std::string_view>;
+
 struct Tree {
   std::shared_ptr<const SourceFile> source;
   Arena arena;
   Block body;
+  std::span<DottedName> names;  // each spelling once, in the order of the text; keywords of calls and own names, too
 };
 
 }  // namespace weft::syntax

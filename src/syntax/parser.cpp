@@ -2,6 +2,7 @@
 #include "syntax/parser.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "syntax/parser_impl.h"
 
@@ -19,6 +20,21 @@ Block Parser::parse_file() {
     if (at(K::dedent)) advance();
   }
   return body.take(tree_.arena);
+}
+
+std::span<DottedName> Parser::dotted_names() const {
+  std::unordered_set<std::string_view> seen;
+  std::vector<DottedName> names;
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {  // the last token is the end
+    if (tokens_[i].kind != K::name || (i > 0 && tokens_[i - 1].kind == K::dot)) continue;
+    const Token& first = tokens_[i];
+    words.assign(1, text(first));
+    for (; tokens_[i + 1].kind == K::dot && tokens_[i + 2].kind == K::name; i += 2) words.push_back(text(tokens_[i + 2]));
+    const std::size_t length = tokens_[i].offset + tokens_[i].length - first.offset;
+    if (seen.insert(source_text_.substr(first.offset, length)).second) names.push_back(tree_.arena.copy(words));
+  }
+  return tree_.arena.copy(names);
 }
 
 Expr* Parser::parse_whole_expression() {
@@ -141,7 +157,9 @@ std::shared_ptr<Tree> parse(std::shared_ptr<const SourceFile> source, Diagnostic
   auto tree = std::make_shared<Tree>();
   tree->source = std::move(source);
   std::size_t before = sink.all().size();
-  tree->body = Parser(*tree, sink).parse_file();
+  Parser parser(*tree, sink);
+  tree->body = parser.parse_file();
+  tree->names = parser.dotted_names();
   if (sink.all().size() != before) sink.keep(tree->source);
   return tree;
 }

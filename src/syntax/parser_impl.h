@@ -45,6 +45,7 @@ class Parser {
   Parser(Tree& tree, DiagnosticSink& sink);
 
   Block parse_file();
+  std::span<DottedName> dotted_names() const;
   Expr* parse_whole_expression();
 
  private:

@@ -184,6 +184,17 @@ TEST(Stmt, SoftKeywordsAreNames) {
   for (const Stmt* statement : parsed.tree->body) EXPECT_NE(statement->kind, StmtKind::unsupported);
 }
 
+TEST(Stmt, DottedNamesAreListedOnce) {
+  Parsed parsed = parse_clean("@wp.func\ndef f(x: wp.vec3, n: int = m.k):\n  y = wp.vec3(x.y, a[0].b, c().d)\n  return wp . sin(y)\n");
+  std::string names;
+  for (const DottedName& dotted : parsed.tree->names) {
+    for (std::size_t k = 0; k < dotted.size(); ++k) (names += k ? "." : "") += dotted[k];
+    names += ' ';
+  }
+  EXPECT_EQ(names, "wp.func f x wp.vec3 n int m.k y x.y a c wp.sin ");
+  EXPECT_TRUE(parse_clean("1 + 2\n").tree->names.empty());
+}
+
 TEST(Stmt, LineNumbersStartWhereTheSourceSays) {
   Parsed parsed = parse_text("def k():\n  x = = 1\n", 100);
   ASSERT_EQ(parsed.sink.all().size(), 1u);
