@@ -5,7 +5,7 @@
 #include <deque>
 #include <set>
 #include <stdexcept>
-#include <unordered_set>
+#include <utility>
 
 #include "sema/scan.h"
 
@@ -72,13 +72,10 @@ class CompileSession::Fingerprint {
 
  private:
   void add_names(const sema::FunctionDecl& decl, sema::Scope& scope) {
-    const std::span<const syntax::DottedName> words = decl.tree->names;
-    std::vector<std::string> names(std::begin(kOperators), std::end(kOperators));
-    std::unordered_set<std::string_view> fresh(std::begin(kOperators), std::end(kOperators));
-    for (const syntax::DottedName& dotted : words)
-      if (fresh.insert(dotted[0]).second) names.emplace_back(dotted[0]);
+    std::vector<std::string_view> names(std::begin(kOperators), std::end(kOperators));
+    names.insert(names.end(), decl.tree->names.begin(), decl.tree->names.end());
     // The text says which names there are; so a name that stands for nothing needs no word in the hash.
-    for (const std::string& name : ask_names(scope, std::move(names)))
+    for (const std::string_view name : ask_names(scope, std::move(names)))
       if (const CompileSession::Answer& answer = ask(scope, name)) add_answer(name, answer);
     std::optional<sema::FunctionScan> scan;  // few functions need it
     auto scanned = [&]() -> const sema::FunctionScan& { return scan ? *scan : scan.emplace(sema::scan(*decl.def)); };
@@ -89,8 +86,7 @@ class CompileSession::Fingerprint {
     // Members of modules, classes and objects, by the dotted names of the text. Looking into an object runs code of the
     // program's, so it is left alone if only its name is the same as that of a variable here.
     std::set<std::string> done;
-    for (const syntax::DottedName& dotted : words) {
-      if (dotted.size() == 1) continue;
+    for (const syntax::DottedName& dotted : decl.tree->dotted_names) {
       std::string path(dotted[0]);
       const CompileSession::Answer* answer = &ask(scope, path);
       if (*answer && (*answer)->kind != sema::Symbol::Kind::scope && is_own(path)) continue;
@@ -210,12 +206,15 @@ const CompileSession::Answer* CompileSession::find(const sema::Scope& scope, Que
   if (auto of_scope = answers_.find({&scope, kind}); of_scope != answers_.end())
     if (auto it = of_scope->second.find(text); it != of_scope->second.end()) return &it->second;
   static const Answer nothing;
-  const auto names = kind == Question::name ? absent_.find(&scope) : absent_.end();
-  return names != absent_.end() && std::ranges::binary_search(names->second, text) ? &nothing : nullptr;
+  const auto of_scope = kind == Question::name ? absent_.find(&scope) : absent_.end();
+  if (of_scope == absent_.end()) return nullptr;
+  Absent& absent = of_scope->second;
+  if (!std::exchange(absent.sorted, true)) std::ranges::sort(absent.names);
+  return std::ranges::binary_search(absent.names, text) ? &nothing : nullptr;
 }
 
-void CompileSession::remember_absent(const sema::Scope& scope, std::vector<std::string> names) {
-  absent_[&scope] = std::move(names);
+void CompileSession::remember_absent(const sema::Scope& scope, std::vector<std::string_view> names) {
+  absent_[&scope] = {std::move(names)};
 }
 
 }  // namespace weft::bind

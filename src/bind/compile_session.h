@@ -43,8 +43,9 @@ class __attribute__((visibility("hidden"))) CompileSession {
   /// expression that failed (sema::StaticError) fails again without a second try.
   const Answer& remember(const sema::Scope& scope, Question kind, std::string_view text,
                          const std::function<Answer()>& ask);
-  /// All names of a scope that stand for nothing, sorted: remembered without a copy of each.
-  void remember_absent(const sema::Scope& scope, std::vector<std::string> names);
+  /// Names of a scope that stand for nothing unless something else is remembered of them. They stand in the text of one of
+  /// the session's functions.
+  void remember_absent(const sema::Scope& scope, std::vector<std::string_view> names);
   /// What was remembered; null if nothing was.
   const Answer* find(const sema::Scope& scope, Question kind, std::string_view text) const;
   /// For questions that can't be remembered.
@@ -58,11 +59,15 @@ class __attribute__((visibility("hidden"))) CompileSession {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   using Answers = std::unordered_map<std::string, Answer, TextHash, std::equal_to<>>;
+  struct Absent {
+    std::vector<std::string_view> names;
+    bool sorted = false;  // once somebody has asked: a kernel whose code is in the cache is not compiled
+  };
 
   CompileSession* outer_;
   const sema::FunctionDecl* kernel_;
   std::map<std::pair<const sema::Scope*, Question>, Answers> answers_;  // they hold the scopes that they are asked of
-  std::map<const sema::Scope*, std::vector<std::string>> absent_;       // sorted
+  mutable std::map<const sema::Scope*, Absent> absent_;
   std::map<std::pair<const sema::Scope*, std::string>, std::string> failures_;  // of expressions, and what they say
   bool ahead_;
   bool collecting_ = false;
@@ -80,7 +85,8 @@ Meaning meaning_of(const sema::FunctionDecl& kernel);
 bool is_warp(const sema::Scope& scope);
 
 /// Asks a function's scope for many names in one call, for the session of this thread to remember. Gives those that stand for
-/// something, in their order. All of them, unanswered, where the scope can't be asked so, or a lookup raises.
-std::vector<std::string> ask_names(sema::Scope& scope, std::vector<std::string> names);
+/// something, in their order. All of them, unanswered, where the scope can't be asked so, or a lookup raises. The texts stand in
+/// one of the session's functions.
+std::vector<std::string_view> ask_names(sema::Scope& scope, std::vector<std::string_view> names);
 
 }  // namespace weft::bind

@@ -31,6 +31,7 @@ using sema::Constant;
 using sema::Symbol;
 
 sema::Symbol to_symbol(nb::handle answer);
+std::shared_ptr<sema::Scope> warp_module();
 
 /// Names answered by a Python resolver. The scope of a function holds its resolver weakly: the resolver knows the Python
 /// function, whose globals may know the kernel, and Python's garbage collector can't see references that C++ holds. The
@@ -68,27 +69,37 @@ class PythonScope final : public sema::Scope {
     return {nb::cast<std::string>(answer[1]), nb::cast<bool>(answer[0])};
   }
 
-  std::vector<std::string> ask_all(CompileSession& session, std::vector<std::string> names) {
+  std::vector<std::string_view> ask_all(CompileSession& session, std::vector<std::string_view> names) {
     GilAcquire gil;
-    std::string text;  // in one piece: Python takes it apart faster than we make its parts
-    for (const std::string& name : names) (text += name) += ' ';
-    nb::object known = resolver(), given;
+    const nb::object known = resolver(), function = nb::getattr(known, "func", nb::none());
+    if (!PyFunction_Check(function.ptr())) return names;
+    // Most names of a text are its own variables, and what stands for the language needs no answer from Python.
+    const nb::handle globals = PyFunction_GetGlobals(function.ptr());
+    nb::object free;  // none, mostly
+    if (PyFunction_GetClosure(function.ptr())) free = function.attr("__code__").attr("co_freevars");
+    const nb::object language = nb::module_::import_("warp");
+    std::vector<std::string_view> found;
     try {
-      given = call_python([&] { return known.attr("lookup_all")(nb::str(text.data(), text.size())); });
+      for (const std::string_view name : names) {
+        const nb::str key(name.data(), name.size());
+        const bool is_free = free.is_valid() && nb::cast<bool>(free.attr("__contains__")(key));
+        const nb::object value = is_free ? nb::object() : nb::steal(global(globals, key));
+        if (!is_free && !value.is_valid()) continue;
+        std::optional<Symbol> symbol;
+        if (value.is(language)) {
+          symbol = Symbol::of_scope(warp_module());
+        } else {
+          const nb::object answer = call_python([&] { return known.attr("lookup")(key); });
+          if (answer.is_none()) continue;
+          symbol = to_symbol(answer);
+        }
+        session.remember(*this, CompileSession::Question::name, name, [&] { return std::move(symbol); });
+        found.push_back(name);
+      }
     } catch (const nb::python_error& error) {
       if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C and exits are not about the names
       return names;
     }
-    std::vector<std::string> found;
-    for (nb::handle pair : nb::cast<nb::list>(given)) {
-      std::string name = nb::cast<std::string>(pair[0]);
-      const nb::object answer = pair[1];
-      if (answer.is_none()) continue;
-      session.remember(*this, CompileSession::Question::name, name,
-                       [&]() -> std::optional<Symbol> { return to_symbol(answer); });
-      found.push_back(std::move(name));
-    }
-    std::ranges::sort(names);
     session.remember_absent(*this, std::move(names));  // those that were found are looked up before
     return found;
   }
@@ -132,6 +143,19 @@ class PythonScope final : public sema::Scope {
         what += " (" + nb::cast<std::string>(error.type().attr("__name__")) + ")";
       throw sema::StaticError(what);
     }
+  }
+
+  /// A new reference; null if there is none of the name.
+  static PyObject* global(nb::handle globals, nb::handle name) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* value = nullptr;
+    if (PyDict_GetItemRef(globals.ptr(), name.ptr(), &value) < 0) nb::raise_python_error();
+#else
+    PyObject* value = PyDict_GetItemWithError(globals.ptr(), name.ptr());
+    if (!value && PyErr_Occurred()) nb::raise_python_error();
+    Py_XINCREF(value);
+#endif
+    return value;
   }
 
   nb::object resolver() const {
@@ -351,7 +375,7 @@ nb::object make_function(const std::string& source, const std::string& file, std
 
 bool is_warp(const sema::Scope& scope) { return &scope == warp_module().get() || &scope == sema::warp_scope().get(); }
 
-std::vector<std::string> ask_names(sema::Scope& scope, std::vector<std::string> names) {
+std::vector<std::string_view> ask_names(sema::Scope& scope, std::vector<std::string_view> names) {
   CompileSession* session = CompileSession::current();
   auto* python = dynamic_cast<PythonScope*>(&scope);
   return session && python ? python->ask_all(*session, std::move(names)) : std::move(names);

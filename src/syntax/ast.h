@@ -336,7 +336,9 @@ struct Tree {
   std::shared_ptr<const SourceFile> source;
   Arena arena;
   Block body;
-  std::span<DottedName> names;  // each spelling once, in the order of the text; keywords of calls and own names, too
+  // Each once, in the order of the text. Of calls' keywords and the text's own variables, too.
+  std::span<std::string_view> names;    // that no dot is in front of
+  std::span<DottedName> dotted_names;   // that have attributes
 };
 
 }  // namespace weft::syntax

@@ -22,19 +22,23 @@ Block Parser::parse_file() {
   return body.take(tree_.arena);
 }
 
-std::span<DottedName> Parser::dotted_names() const {
-  std::unordered_set<std::string_view> seen;
-  std::vector<DottedName> names;
-  std::vector<std::string_view> words;
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {  // the last token is the end
-    if (tokens_[i].kind != K::name || (i > 0 && tokens_[i - 1].kind == K::dot)) continue;
-    const Token& first = tokens_[i];
+void Parser::list_names() {
+  std::unordered_set<std::string_view> seen;  // names, and from their beginning to their end those with attributes
+  seen.reserve(64);
+  std::vector<std::string_view> names, words;
+  std::vector<DottedName> dotted;
+  for (const Token* token = tokens_.data(); token->kind != K::end; ++token) {
+    if (token->kind != K::name || (token != tokens_.data() && token[-1].kind == K::dot)) continue;
+    const Token& first = *token;
+    if (seen.insert(text(first)).second) names.push_back(text(first));
+    if (token[1].kind != K::dot) continue;
     words.assign(1, text(first));
-    for (; tokens_[i + 1].kind == K::dot && tokens_[i + 2].kind == K::name; i += 2) words.push_back(text(tokens_[i + 2]));
-    const std::size_t length = tokens_[i].offset + tokens_[i].length - first.offset;
-    if (seen.insert(source_text_.substr(first.offset, length)).second) names.push_back(tree_.arena.copy(words));
+    for (; token[1].kind == K::dot && token[2].kind == K::name; token += 2) words.push_back(text(token[2]));
+    const std::size_t length = token->offset + token->length - first.offset;
+    if (seen.insert(source_text_.substr(first.offset, length)).second) dotted.push_back(tree_.arena.copy(words));
   }
-  return tree_.arena.copy(names);
+  tree_.names = tree_.arena.copy(names);
+  tree_.dotted_names = tree_.arena.copy(dotted);
 }
 
 Expr* Parser::parse_whole_expression() {
@@ -159,7 +163,7 @@ std::shared_ptr<Tree> parse(std::shared_ptr<const SourceFile> source, Diagnostic
   std::size_t before = sink.all().size();
   Parser parser(*tree, sink);
   tree->body = parser.parse_file();
-  tree->names = parser.dotted_names();
+  parser.list_names();
   if (sink.all().size() != before) sink.keep(tree->source);
   return tree;
 }

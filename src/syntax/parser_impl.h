@@ -45,7 +45,8 @@ class Parser {
   Parser(Tree& tree, DiagnosticSink& sink);
 
   Block parse_file();
-  std::span<DottedName> dotted_names() const;
+  /// Lists the names of the text.
+  void list_names();
   Expr* parse_whole_expression();
 
  private:

@@ -184,14 +184,15 @@ TEST(Stmt, SoftKeywordsAreNames) {
   for (const Stmt* statement : parsed.tree->body) EXPECT_NE(statement->kind, StmtKind::unsupported);
 }
 
-TEST(Stmt, DottedNamesAreListedOnce) {
-  Parsed parsed = parse_clean("@wp.func\ndef f(x: wp.vec3, n: int = m.k):\n  y = wp.vec3(x.y, a[0].b, c().d)\n  return wp . sin(y)\n");
-  std::string names;
-  for (const DottedName& dotted : parsed.tree->names) {
-    for (std::size_t k = 0; k < dotted.size(); ++k) (names += k ? "." : "") += dotted[k];
-    names += ' ';
-  }
-  EXPECT_EQ(names, "wp.func f x wp.vec3 n int m.k y x.y a c wp.sin ");
+TEST(Stmt, NamesAreListedOnce) {
+  Parsed parsed = parse_clean(
+      "@wp.func\ndef f(x: wp.vec3, n: int = m.k):\n  y = wp.vec3(x.y, a[0].b, c().d)\n  return wp . sin(y)\n");
+  std::string names, dotted;
+  for (std::string_view name : parsed.tree->names) (names += name) += ' ';
+  EXPECT_EQ(names, "wp f x n int m y a c ");
+  for (const DottedName& words : parsed.tree->dotted_names)
+    for (std::string_view word : words) (dotted += word) += word.data() == words.back().data() ? ' ' : '.';
+  EXPECT_EQ(dotted, "wp.func wp.vec3 m.k x.y wp.sin ");
   EXPECT_TRUE(parse_clean("1 + 2\n").tree->names.empty());
 }
 

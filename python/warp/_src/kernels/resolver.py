@@ -363,11 +363,6 @@ class FunctionResolver:
         value = self.func.__globals__.get(name, _MISSING)
         return None if value is _MISSING else describe(value)
 
-    def lookup_all(self, names: str) -> list[tuple[str, tuple | None]]:
-        """The answers for those of many names that may mean something; most of a function's are its own variables."""
-        known, free = self.func.__globals__, self.func.__code__.co_freevars
-        return [(name, self.lookup(name)) for name in names.split() if name in known or name in free]
-
     def meaning(self, known: set[FunctionResolver] | None = None) -> tuple[bool, str]:
         """What the constants, types and functions are that the code names, as text; and whether that may well change:
         variables of an enclosing function and numbers are often those of a loop."""
