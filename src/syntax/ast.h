@@ -337,8 +337,8 @@ struct Tree {
   Arena arena;
   Block body;
   // Each once, in the order of the text. Of calls' keywords and the text's own variables, too.
-  std::span<std::string_view> names;    // that no dot is in front of
-  std::span<DottedName> dotted_names;   // that have attributes
+  std::span<std::string_view> names;   // that no dot is in front of
+  std::span<DottedName> dotted_names;  // that have attributes
 };
 
 }  // namespace weft::syntax

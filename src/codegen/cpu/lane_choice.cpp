@@ -9,6 +9,7 @@
 #include "analysis/uses.h"
 #include "codegen/codegen.h"
 #include "codegen/cpu/spin_loops.h"
+#include "codegen/cpu/tile_lanes.h"
 #include "codegen/emit/guards.h"
 #include "codegen/emit/lane_pointers.h"
 #include "codegen/emit/limits.h"
@@ -402,7 +403,9 @@ bool accesses_narrow(const ir::Function& kernel) {
 }
 
 bool has_whole_body(const ir::Function& kernel) {
-  return !kernel.form.strided && !calls_lanewise(kernel) && kernel_weight(kernel) <= kMaxTwoBodyWeight;
+  // Rows of launches on tiles end with the number in the block, which is 0: no group lies in one row.
+  return !kernel.form.strided && !calls_lanewise(kernel) && kernel_weight(kernel) <= kMaxTwoBodyWeight &&
+         !ir::find_tile_memory(*kernel.body);
 }
 
 std::uint64_t kernel_weight(const ir::Function& function) {
@@ -483,9 +486,7 @@ int choose_lanes(const ir::Function& kernel, const TargetSpec& target) {
   // Private arrays get one copy a lane; large ones would make all of them wait for memory that one
   // lane at a time has at hand.
   if (private_memory(kernel).bytes * unsigned(natural) > kMaxLanePrivateBytes) return 1;
-  // Loops over a tile are vectors along its elements: rows of arrays are read as they lie, and the tile stays in the first
-  // cache. Measured on NEON: twice as fast as any number of lanes for products and factorisations.
-  if (ir::find_tile_memory(*kernel.body)) return 1;
+  if (ir::find_tile_memory(*kernel.body)) return runs_side_by_side(kernel, natural) ? natural : 1;
   // Without an instruction for them (AVX2 has it, for what it is worth) gathers are loads one after the other, and lanes wait for
   // the one with most neighbours: measured on NEON, four lanes are half as fast as one.
   // In volumes lanes that mix voxels go different ways, as some of these lie in the next leaves. Where each reads one voxel, what they

@@ -464,6 +464,37 @@ TEST(Effect, StreamsOfElementsTakeSixteenLanes) {
   EXPECT_EQ(lanes(stream, "+sse4.2"), 16);
 }
 
+TEST(Effect, BlocksWithTrianglesRunSideBySideWithAvx512) {
+  const std::string begin =
+      "kernel @k(%a: array<f32,3>) form(no_overlap, rank 2) {\n  %w = tid 0\n  %m = local(tile) : array<f32,1> [256]\n"
+      "  for %i = 0i32 to 16i32 step 1i32 {\n    %r = mul %i, 16i32\n    for %j = 0i32 to 16i32 step 1i32 {\n"
+      "      %x = load %a[%w, %i, %j]\n      %p = add %r, %j\n      store %m[%p], %x\n      yield\n    }\n    yield\n  }\n";
+  const std::string end = "  %s = load %m[17i32]\n  store %a[%w, 0i32, 0i32], %s\n  return\n}\n";
+  // What stands behind and below each pivot takes it in.
+  const std::string triangle =
+      "  for %k = 0i32 to 16i32 step 1i32 {\n    %n = add %k, 1i32\n    %t = mul %k, 16i32\n    %kk = add %t, %k\n"
+      "    %v = load %m[%kk]\n    %d = sqrt %v\n    for %i2 = %n to 16i32 step 1i32 {\n      %r2 = mul %i2, 16i32\n"
+      "      %ik = add %r2, %k\n      %l = load %m[%ik]\n      %q = div %l, %d\n      for %j2 = %n to 16i32 step 1i32 {\n"
+      "        %kj = add %t, %j2\n        %u = load %m[%kj]\n        %ij = add %r2, %j2\n        %o = load %m[%ij]\n"
+      "        %z = fma %q, %u, %o\n        store %m[%ij], %z\n        yield\n      }\n      yield\n    }\n    yield\n  }\n";
+  const std::string rows =
+      "  for %k = 0i32 to 16i32 step 1i32 {\n    %t = mul %k, 16i32\n    %v = load %m[%t]\n"
+      "    for %i2 = 0i32 to 16i32 step 1i32 {\n      %r2 = mul %i2, 16i32\n      for %j2 = 0i32 to 16i32 step 1i32 {\n"
+      "        %kj = add %t, %j2\n        %u = load %m[%kj]\n        %ij = add %r2, %j2\n        %o = load %m[%ij]\n"
+      "        %z = fma %v, %u, %o\n        store %m[%ij], %z\n        yield\n      }\n      yield\n    }\n    yield\n  }\n";
+  auto lanes = [&](const std::string& body, const std::string& features) {
+    TargetSpec target;
+    target.triple = "x86_64-unknown-linux-gnu";
+    target.cpu_name = "cascadelake";
+    target.features = features;
+    return choose_lanes(Program(begin + body + end).kernel(), target);
+  };
+  const std::string avx512 = "+avx2,+avx512f,+avx512bw,+avx512vl,+avx512dq";
+  EXPECT_EQ(lanes(triangle, avx512), 16);
+  EXPECT_EQ(lanes(rows, avx512), 1);
+  EXPECT_EQ(lanes(triangle, "+avx2,-avx512f"), 1);
+}
+
 TEST(Effect, LanesAreChosenByPlaces) {
   auto kernel = [](const std::string& body) {
     return Program(
