@@ -152,8 +152,8 @@ Emission::Emission(const ir::Module& module, const ir::Function& kernel, const T
   unit.emit_kernel(kernel);
   if (unit.lines) unit.lines->finish();
   unit.hooks->describe(result);
-  state_->along =
-      lanes == 1 && target.arch == TargetSpec::cpu && !kernel.form.block && ir::find_tile_memory(*kernel.body);
+  // With many lanes, too: the last few blocks run one by one.
+  state_->along = target.arch == TargetSpec::cpu && !kernel.form.block && ir::find_tile_memory(*kernel.body);
   state_->of_block = kernel.form.block > 0;
   verify(unit);
   result.seconds_emit = seconds_since(start);

@@ -56,6 +56,40 @@ def test_factors_have_the_bits_of_plain_loops(n, mode):
     assert np.array_equal(got.numpy(), expected) and np.array_equal(again.numpy(), expected)
 
 
+@pytest.fixture
+def chosen_lanes():
+    yield
+    wp.config.cpu_lanes = 0
+
+
+@pytest.mark.parametrize("dims", [(1,), (6,), (7,), (16,), (22,), (40,), (3, 9), (9, 3), (1, 17), (17, 1)])
+def test_blocks_side_by_side_have_the_bits_of_blocks_alone(dims, chosen_lanes):
+    """Groups of sixteen, what is left of them, and few blocks that run one by one; in one row of the grid and in several."""
+    n, count = 10, int(np.prod(dims))
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def solve(a: wp.array3d(dtype=float), b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), where: wp.array(dtype=wp.vec2i)):
+        i, j = wp.tid()
+        w = i * wp.static(dims[1]) + j if wp.static(len(dims) == 2) else i
+        factor = wp.tile_cholesky(wp.tile_load(a[w], shape=(n, n)))
+        wp.tile_store(x[w], wp.tile_cholesky_solve(factor, wp.tile_load(b[w], shape=n)))
+        where[w] = wp.vec2i(i, j)
+
+    rng = np.random.default_rng(count)
+    r = rng.normal(size=(count, n, n))
+    a = wp.array((r @ r.transpose(0, 2, 1) + n * np.eye(n)).astype(np.float32))
+    b = wp.array(rng.normal(size=(count, n)).astype(np.float32))
+    found = []
+    for lanes in (0, 16, 1):
+        wp.config.cpu_lanes = lanes
+        x, where = wp.zeros((count, n)), wp.zeros(count, dtype=wp.vec2i)
+        wp.launch_tiled(solve, dim=dims, inputs=[a, b, x, where], block_dim=32)
+        found.append(x.numpy())
+        assert (where.numpy()[:, : len(dims)] == np.argwhere(np.ones(dims))).all()
+    assert np.array_equal(found[0], found[2]) and np.array_equal(found[1], found[2])
+    np.testing.assert_allclose(np.einsum("wij,wj->wi", a.numpy(), found[2]), b.numpy(), rtol=1e-3, atol=1e-4)
+
+
 def test_what_is_no_number_stays_in_its_block():
     """A matrix without a factor leaves no trace in the next one of the same memory."""
     n = 10

@@ -7,12 +7,13 @@
 // ones, and in kernels with many branches that of the full one as well: bodies are what LLVM's time goes by.
 // A light kernel over one dimension has no masked body: the few threads behind its last full group run one by one, which
 // costs them little and saves LLVM much. Large kernels, those that walk trees, and forms for strided arrays have the masked
-// body only (has_whole_body), then with all W lanes.
+// body only (has_whole_body), then with all W lanes; kernels with tiles that, and one for the blocks that are too few for it.
 #include "codegen/cpu/cpu_hooks.h"
 #include "codegen/cpu/lane_choice.h"
 #include "codegen/emit/add_queue.h"
 #include "codegen/emit/draw_queue.h"
 #include "codegen/emit/emitter.h"
+#include "ir/tile_memory.h"
 #include "ir/walk.h"
 
 namespace weft::codegen {
@@ -31,6 +32,7 @@ class KernelFrame {
       : unit_(unit), kernel_(kernel), hooks_(hooks), rank_(kernel.form.rank), b_(unit.context) {
     const bool cost_nothing = unit.traits.scatters || (unit.traits.gathers && !accesses_narrow(kernel));
     free_masks_ = (cost_nothing || unit.options.free_masks) && has_whole_body(kernel);
+    has_tiles_ = ir::find_tile_memory(*kernel.body) != nullptr;
     masks_only_ = free_masks_ && has_many_branches(kernel);
     if (masks_only_) unit.guesses = false;
   }
@@ -384,8 +386,32 @@ class KernelFrame {
     return masked_group(here, here_left);
   }
 
+  /// A group of blocks with tiles takes the time of some seven alone, however few of its lanes have one.
+  llvm::Value* blocks_side_by_side(const Position& here, llvm::Value* left) {
+    constexpr std::uint64_t kFewest = 7;
+    auto* many = llvm::BasicBlock::Create(unit_.context, "blocks", function_);
+    auto* few = llvm::BasicBlock::Create(unit_.context, "block", function_);
+    auto* done = llvm::BasicBlock::Create(unit_.context, "blocks.done", function_);
+    b_.CreateCondBr(b_.CreateICmpUGE(left, b_.getInt64(kFewest)), many, few);
+    b_.SetInsertPoint(many);
+    llvm::Value* of_many = masked_group(here, left);
+    llvm::BasicBlock* behind_many = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(few);
+    BodyForm one(unit_, 1);
+    llvm::Value* of_few = one_lane(here);
+    llvm::BasicBlock* behind_few = b_.GetInsertBlock();
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    llvm::PHINode* count = b_.CreatePHI(unit_.i64, 2);
+    count->addIncoming(of_many, behind_many);
+    count->addIncoming(of_few, behind_few);
+    return count;
+  }
+
   llvm::Value* any_group(const Position& here) {
     llvm::Value* left = b_.CreateSub(end_, here.linear);
+    if (has_tiles_) return blocks_side_by_side(here, left);
     if (!has_whole_body(kernel_)) return masked_group(here, left);
     llvm::Value* room = left;  // threads that lie in one row
     if (rank_ > 1) {
@@ -425,6 +451,7 @@ class KernelFrame {
   CodeUnit& unit_;
   const ir::Function& kernel_;
   CpuHooks& hooks_;
+  bool has_tiles_ = false;
   bool free_masks_ = false;  // a masked group in one row takes hardly longer than a full one
   bool masks_only_ = false;  // then: there is no body without masks
   const int rank_;

@@ -403,7 +403,7 @@ bool accesses_narrow(const ir::Function& kernel) {
 }
 
 bool has_whole_body(const ir::Function& kernel) {
-  // Rows of launches on tiles end with the number in the block, which is 0: no group lies in one row.
+  // Beside the work of a block a mask costs nothing, and a body takes LLVM long.
   return !kernel.form.strided && !calls_lanewise(kernel) && kernel_weight(kernel) <= kMaxTwoBodyWeight &&
          !ir::find_tile_memory(*kernel.body);
 }

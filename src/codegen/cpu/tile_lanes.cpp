@@ -36,8 +36,8 @@ std::optional<double> turns_of(const Op& loop) {
   return double(std::max<std::int64_t>(0, (high - low + step - (step > 0 ? 1 : -1)) / step));
 }
 
-/// Rows of a launch on tiles end with the number in the block, so that they have one thread: lanes are in different rows.
-analysis::LaneEntry in_rows() {
+/// Each lane has another block, which may lie in another row of the grid.
+analysis::LaneEntry of_blocks() {
   analysis::LaneEntry entry;
   std::fill(std::begin(entry.tids), std::end(entry.tids), analysis::kVarying);
   entry.thread = 1;
@@ -46,7 +46,7 @@ analysis::LaneEntry in_rows() {
 
 class BlockCosts {
  public:
-  BlockCosts(const ir::Function& kernel, int lanes) : entry_(in_rows()), shapes_(kernel, entry_), lanes_(lanes) {}
+  BlockCosts(const ir::Function& kernel, int lanes) : entry_(of_blocks()), shapes_(kernel, entry_), lanes_(lanes) {}
 
   BlockCost of(const Region& region, double turns) {
     BlockCost sum;
