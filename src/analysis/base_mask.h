@@ -14,6 +14,7 @@ class BaseMask {
   /// Functions with tiles have a hundred arrays and more.
   static constexpr std::size_t kMost = 256;
 
+  // NOLINTNEXTLINE(google-explicit-constructor): numbers are masks of the first 64
   constexpr BaseMask(std::uint64_t low = 0) : words_{low} {}
   static constexpr BaseMask bit(std::size_t n) {
     BaseMask mask;

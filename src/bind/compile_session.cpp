@@ -81,7 +81,7 @@ class CompileSession::Fingerprint {
     auto scanned = [&]() -> const sema::FunctionScan& { return scan ? *scan : scan.emplace(sema::scan(*decl.def)); };
     auto is_own = [&](std::string_view name) {
       auto is_it = [&](const syntax::Param& p) { return p.name == name; };
-      return std::any_of(decl.def->params.begin(), decl.def->params.end(), is_it) || scanned().assigned.count(name);
+      return std::any_of(decl.def->params.begin(), decl.def->params.end(), is_it) || scanned().assigned.contains(name);
     };
     // Members of modules, classes and objects, by the dotted names of the text. Looking into an object runs code of the
     // program's, so it is left alone if only its name is the same as that of a variable here.

@@ -200,7 +200,7 @@ Constant typed_constant(const Type* type, nb::bytes bytes) {
       c.bits.push_back(bits);
     } else if (t->is_composite()) {
       for (std::uint32_t k = 0; k < t->component_count(); ++k)
-        self(self, t->element(), offset + k * t->element()->size());
+        self(self, t->element(), offset + std::size_t(k) * t->element()->size());
     } else if (t->is_struct()) {
       for (const Field& f : t->fields()) self(self, f.type, offset + f.offset);
     }

@@ -131,7 +131,8 @@ class BlockCosts {
   /// What an operation on a row of so many numbers costs: on whole vectors, one of half of them, and single numbers.
   double row(double numbers) const {
     const int n = int(std::min(numbers, 1e6)), rest = n % lanes_, half = lanes_ / 2;
-    return kAlong * (n / lanes_ + rest / half) + rest % half;
+    const int whole = n / lanes_ + rest / half, single = rest % half;
+    return kAlong * whole + single;
   }
 
   /// Whether its turns can be those of a vector: straight, nothing handed on, and elements side by side.
