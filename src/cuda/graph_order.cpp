@@ -10,17 +10,36 @@
 namespace weft::cuda {
 namespace {
 
-bool any_meet(const std::vector<runtime::ByteRange>& a, const std::vector<runtime::ByteRange>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const runtime::ByteRange& one) {
-    return std::any_of(b.begin(), b.end(), [&](const runtime::ByteRange& other) { return one.intersects(other); });
-  });
+using Ranges = std::vector<runtime::ByteRange>;
+
+/// Puts ranges in order, joining those that meet.
+void tidy(Ranges& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.lo < b.lo; });
+  std::size_t count = 0;
+  for (const runtime::ByteRange& range : ranges) {
+    if (count && range.lo <= ranges[count - 1].hi)
+      ranges[count - 1].hi = std::max(ranges[count - 1].hi, range.hi);
+    else
+      ranges[count++] = range;
+  }
+  ranges.resize(count);
+}
+
+/// Of tidy ones.
+bool any_meet(const Ranges& a, const Ranges& b) {
+  for (auto one = a.begin(), other = b.begin(); one != a.end() && other != b.end();) {
+    if (one->intersects(*other)) return true;
+    one->lo < other->lo ? ++one : ++other;
+  }
+  return false;
+}
+
+/// Whether one of two must wait for the other; their ranges are tidy.
+bool meet(const Touched& a, const Touched& b) {
+  return any_meet(a.written, b.written) || any_meet(a.written, b.read) || any_meet(a.read, b.written);
 }
 
 }  // namespace
-
-bool Touched::meets(const Touched& other) const {
-  return any_meet(written, other.written) || any_meet(written, other.read) || any_meet(read, other.written);
-}
 
 std::vector<GraphNodeHandle> GraphOrder::stands_behind() const {
   std::vector<GraphNodeHandle> nodes;
@@ -50,10 +69,12 @@ bool GraphOrder::begin(Touched touched) {
     first_ = stands;
     nodes_.clear();
   }
+  tidy(touched.read);
+  tidy(touched.written);
   now_ = {nullptr, std::move(touched), {}};
   waits_.clear();
   for (std::size_t k = nodes_.size(); k-- > 0;) {
-    if (now_.before[k] || !nodes_[k].touched.meets(now_.touched)) continue;
+    if (now_.before[k] || !meet(nodes_[k].touched, now_.touched)) continue;
     waits_.push_back(nodes_[k].handle);
     now_.before |= nodes_[k].before;
     now_.before.set(k);

@@ -21,8 +21,6 @@ class Device;
 /// The memory of a piece of work.
 struct Touched {
   std::vector<runtime::ByteRange> read, written;
-  /// Whether one of two must wait for the other.
-  bool meets(const Touched& other) const;
 };
 
 /// Of one capture. The stream always stands behind everything that was captured, so that whoever knows nothing of this comes
