@@ -84,7 +84,7 @@ Meaning meaning_of(const sema::FunctionDecl& kernel);
 /// Whether a scope is the module `warp`.
 bool is_warp(const sema::Scope& scope);
 
-/// Asks a function's scope for many names in one call, for the session of this thread to remember. Gives those that stand for
+/// Asks a function's scope for many names at once, for the session of this thread to remember. Gives those that stand for
 /// something, in their order. All of them, unanswered, where the scope can't be asked so, or a lookup raises. The texts stand in
 /// one of the session's functions.
 std::vector<std::string_view> ask_names(sema::Scope& scope, std::vector<std::string_view> names);

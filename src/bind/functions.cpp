@@ -1,5 +1,5 @@
 // Functions of the kernel language from Python: text plus a resolver object. The resolver's `lookup(name)` returns None or
-// a tuple that says what the name is; C++ asks nothing else of Python.
+// a tuple that says what the name is. Which of many names may mean something is seen in the globals and cells of its `func`.
 //   ("int", 3) ("float", 0.5) ("bool", True) ("str", "x")          plain constants
 //   ("typed", Type, bytes)                                         a scalar, vector, struct… constant in C layout
 //   ("type", Type) ("generic", "Any"|"Scalar"|"Float"|"Int"|"Callable")
@@ -83,7 +83,7 @@ class PythonScope final : public sema::Scope {
       for (const std::string_view name : names) {
         const nb::str key(name.data(), name.size());
         const bool is_free = free.is_valid() && nb::cast<bool>(free.attr("__contains__")(key));
-        const nb::object value = is_free ? nb::object() : nb::steal(global(globals, key));
+        const nb::object value = is_free ? nb::object() : nb::steal(global_of(globals, key));
         if (!is_free && !value.is_valid()) continue;
         std::optional<Symbol> symbol;
         if (value.is(language)) {
@@ -146,7 +146,7 @@ class PythonScope final : public sema::Scope {
   }
 
   /// A new reference; null if there is none of the name.
-  static PyObject* global(nb::handle globals, nb::handle name) {
+  static PyObject* global_of(nb::handle globals, nb::handle name) {
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject* value = nullptr;
     if (PyDict_GetItemRef(globals.ptr(), name.ptr(), &value) < 0) nb::raise_python_error();

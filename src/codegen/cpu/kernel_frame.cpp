@@ -386,13 +386,13 @@ class KernelFrame {
     return masked_group(here, here_left);
   }
 
-  /// A group of blocks with tiles takes the time of some seven alone, however few of its lanes have one.
+  /// A group of sixteen blocks with tiles takes the time of some seven alone, however few of its lanes have one.
   llvm::Value* blocks_side_by_side(const Position& here, llvm::Value* left) {
-    constexpr std::uint64_t kFewest = 7;
+    const std::uint64_t fewest = std::uint64_t(7 * unit_.lanes + 15) / 16;
     auto* many = llvm::BasicBlock::Create(unit_.context, "blocks", function_);
     auto* few = llvm::BasicBlock::Create(unit_.context, "block", function_);
     auto* done = llvm::BasicBlock::Create(unit_.context, "blocks.done", function_);
-    b_.CreateCondBr(b_.CreateICmpUGE(left, b_.getInt64(kFewest)), many, few);
+    b_.CreateCondBr(b_.CreateICmpUGE(left, b_.getInt64(fewest)), many, few);
     b_.SetInsertPoint(many);
     llvm::Value* of_many = masked_group(here, left);
     llvm::BasicBlock* behind_many = b_.GetInsertBlock();
